@@ -1,0 +1,2 @@
+//! Facade.
+pub use outbox_core::*;

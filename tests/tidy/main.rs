@@ -1,0 +1,8 @@
+//! The rules of the repository, as tests.
+
+mod edges;
+mod links;
+mod migrations;
+mod repository;
+mod sizes;
+mod words;

@@ -1,0 +1,60 @@
+//! The field that `key = "…"` names.
+
+use proc_macro2::TokenStream;
+use quote::quote_spanned;
+use syn::ext::IdentExt;
+use syn::parse::Parser;
+use syn::{Data, Fields, Ident, Index, LitStr, Member};
+
+/// The path to the key's field, such as `movie.id` or `0`, with the span of the literal.
+///
+/// Its first part is looked up here, with all fields in the message; for further parts the compiler does that.
+pub(crate) fn field(key: &LitStr, data: &Data) -> syn::Result<TokenStream> {
+    let error = |message: String| syn::Error::new(key.span(), message);
+    let fields = match data {
+        Data::Struct(data) => &data.fields,
+        _ => {
+            return Err(error(
+                "`key` names a field of a struct; for other types implement `Event` by hand".to_owned(),
+            ));
+        }
+    };
+    let path = key.value();
+    let parts: Option<Vec<Member>> = path.split('.').map(|part| member(part, key)).collect();
+    let parts = parts.ok_or_else(|| {
+        error(format!("`key` is a field, or a path of fields such as `movie.id` or `0`; {path:?} is neither"))
+    })?;
+    let names: Vec<String> = fields.members().map(|field| name(&field)).collect();
+    let first = path.split('.').next().unwrap_or_default();
+    if !names.iter().any(|name| name == first) {
+        return Err(error(unknown_field(first, fields, &names)));
+    }
+    Ok(quote_spanned!(key.span()=> #(#parts).*))
+}
+
+fn member(part: &str, key: &LitStr) -> Option<Member> {
+    if let Ok(index) = part.parse::<u32>() {
+        // Only as the compiler writes it: `01` and `+1` are no fields.
+        return (index.to_string() == part).then_some(Member::Unnamed(Index { index, span: key.span() }));
+    }
+    // A keyword is written as the field's name is heard: `key = "type"` for `r#type`.
+    let is_keyword = syn::parse_str::<Ident>(part).is_err();
+    let ident = Ident::parse_any.parse_str(part).ok()?.unraw();
+    let new = if is_keyword { Ident::new_raw } else { Ident::new };
+    Some(Member::Named(new(&ident.to_string(), key.span())))
+}
+
+fn name(member: &Member) -> String {
+    match member {
+        Member::Named(ident) => ident.unraw().to_string(),
+        Member::Unnamed(index) => index.index.to_string(),
+    }
+}
+
+fn unknown_field(field: &str, fields: &Fields, names: &[String]) -> String {
+    if fields.is_empty() {
+        return format!("there is no field `{field}`: the event has no fields, so it has no key");
+    }
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    format!("there is no field `{field}`; the fields are {}", names.join(", "))
+}

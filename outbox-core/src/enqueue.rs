@@ -1,0 +1,90 @@
+//! Writing events within the application's own transaction.
+
+use crate::limits::InvalidEvent;
+use crate::{Event, EventId, NewEvent, StoreError};
+
+/// What became of an event that was enqueued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Enqueued {
+    /// Identity of the event.
+    pub id: EventId,
+    /// Whether an event with this id was there already; then nothing was written.
+    pub duplicate: bool,
+}
+
+/// Why an event was not enqueued. The caller's transaction stays usable unless the database itself failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EnqueueError {
+    /// The event breaks a rule; see [`limits`](crate::limits).
+    #[error(transparent)]
+    Invalid(#[from] InvalidEvent),
+    /// The connection has no open transaction, so the event would be written apart from the data it tells of.
+    #[error(
+        "no transaction is open on this connection: begin one with sqlx (`pool.begin()`), so that the event is written together with the data it tells of, or use `store.enqueue(event)` if no data belongs to it"
+    )]
+    NoTransaction,
+    /// `store.enqueue` was called while this task holds a handler's transaction, which it would wait for.
+    #[error(
+        "`store.enqueue` inside a handler's transaction would wait for that transaction: use `tx.enqueue(&event)`, which also commits together with the handler's effect"
+    )]
+    InsideTransaction,
+    /// The database failed.
+    #[error("event was not enqueued: {0}")]
+    Store(#[from] StoreError),
+}
+
+/// Enqueues events on an open transaction: they are written if and only if it commits.
+///
+/// `B` is a marker of the backend, which lets each backend implement the trait for a foreign transaction type; it is
+/// inferred.
+///
+/// ```ignore
+/// let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
+/// sqlx::query("INSERT INTO movie …").execute(&mut *tx).await?;
+/// tx.enqueue(&MovieAdded { … }).await?;
+/// tx.commit().await?;
+/// ```
+pub trait Enqueue<B>: Send {
+    /// Writes `events`, in order, in one statement. A duplicate id is reported and never aborts the transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`EnqueueError`]; if one event is invalid, none is written.
+    fn enqueue_all(
+        &mut self,
+        events: Vec<NewEvent>,
+    ) -> impl Future<Output = Result<Vec<Enqueued>, EnqueueError>> + Send;
+
+    /// Writes one event.
+    ///
+    /// # Errors
+    ///
+    /// [`EnqueueError`].
+    fn enqueue<E: Event>(
+        &mut self,
+        event: &E,
+    ) -> impl Future<Output = Result<Enqueued, EnqueueError>> + Send {
+        let new = NewEvent::new(event);
+        async move {
+            let enqueued = self.enqueue_all(vec![new?]).await?;
+            Ok(enqueued[0])
+        }
+    }
+}
+
+/// Enqueues several events on an open transaction, in order and in one statement.
+///
+/// # Errors
+///
+/// [`EnqueueError`]; if one event is invalid, none is written.
+///
+/// ```ignore
+/// enqueue_events(&mut *tx, [NewEvent::new(&a)?, NewEvent::new(&b)?.after(Duration::from_secs(60))]).await?;
+/// ```
+pub async fn enqueue_events<B, T: Enqueue<B> + ?Sized>(
+    transaction: &mut T,
+    events: impl IntoIterator<Item = NewEvent>,
+) -> Result<Vec<Enqueued>, EnqueueError> {
+    transaction.enqueue_all(events.into_iter().collect()).await
+}

@@ -1,0 +1,118 @@
+//! An event that a worker has received and not yet settled.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use futures_util::future::join_all;
+use tracing::Instrument;
+
+use super::shared::{WorkerHandler, WorkerShared};
+use crate::{ClaimToken, Envelope, HandlerRun, Receipt, Received, RunEnd, Settlement, Timestamp, telemetry};
+
+pub(crate) struct InHand {
+    pub(crate) worker: Arc<WorkerShared>,
+    pub(crate) envelope: Arc<Envelope>,
+    pub(crate) receipt: Receipt,
+    /// Runs that have not come to their end.
+    outstanding: AtomicUsize,
+    settled: AtomicBool,
+}
+
+type PlannedRun = (Arc<WorkerHandler>, Option<ClaimToken>);
+
+impl InHand {
+    /// Runs the handlers of a received event, at the same time, and settles it.
+    pub(crate) async fn process(worker: Arc<WorkerShared>, received: Received) {
+        let runs = planned_runs(&worker, &received);
+        let in_hand = Arc::new(Self {
+            worker,
+            envelope: received.envelope,
+            receipt: received.receipt,
+            outstanding: AtomicUsize::new(runs.len()),
+            settled: AtomicBool::new(false),
+        });
+        let ends = match <[PlannedRun; 1]>::try_from(runs) {
+            Ok([run]) => vec![in_hand.run(run).await],
+            // Each on a task of its own: one that blocks its thread must not hold up the others.
+            Err(runs) => join_all(runs.into_iter().map(|run| in_hand.spawn(run))).await,
+        };
+        if !in_hand.settled.load(Ordering::Acquire) {
+            in_hand.settle(in_hand.settlement(&ends)).await;
+        }
+    }
+
+    async fn spawn(self: &Arc<Self>, run: PlannedRun) -> RunEnd {
+        let in_hand = Arc::clone(self);
+        let task = tokio::spawn(async move { in_hand.run(run).await });
+        // Panics of a handler are caught inside; a panic here is the framework's own, and the claim expires.
+        task.await.unwrap_or(RunEnd::LeaseLost)
+    }
+
+    async fn run(self: &Arc<Self>, (handler, granted): PlannedRun) -> RunEnd {
+        let span = telemetry::handle_span(&handler.name, &self.envelope);
+        let run = HandlerRun::new(Arc::clone(self), Arc::clone(&handler), granted);
+        let end = handler.handler.run(run).instrument(span).await;
+        self.outstanding.fetch_sub(1, Ordering::AcqRel);
+        end.unwrap_or_else(|end| end)
+    }
+
+    /// Whether bus and ledger share a store, so that the last run's mark and the settlement can be sent together.
+    pub(crate) fn is_joint_and_last(&self) -> bool {
+        self.worker.joint && self.outstanding.load(Ordering::Acquire) == 1
+    }
+
+    /// Settles the event, repeating until the bus has taken it or the worker gives up; then its lease runs out.
+    pub(crate) async fn settle(&self, settlement: Settlement) {
+        self.settled.store(true, Ordering::Release);
+        let mut pause = self.worker.store_pause();
+        while let Err(failure) =
+            self.worker.bus.settle(vec![(self.receipt.clone(), settlement.clone())]).await
+        {
+            self.worker.health.store_failed("settle", &failure);
+            if !pause.wait().await {
+                return;
+            }
+        }
+    }
+
+    /// What the runs' ends mean for the event as a whole: done only when all are, else back at the earliest time.
+    fn settlement(&self, ends: &[RunEnd]) -> Settlement {
+        let now = self.worker.clock.now();
+        let mut due: Option<Timestamp> = None;
+        let mut failure = None;
+        for end in ends {
+            let again = match end {
+                RunEnd::Done | RunEnd::AlreadyDone | RunEnd::Dead { .. } | RunEnd::AlreadyDead => continue,
+                RunEnd::Released { due, error } => {
+                    failure.get_or_insert_with(|| error.clone());
+                    *due
+                }
+                RunEnd::Held { until } => *until,
+                // Whoever took over settles, too; otherwise it comes again after the lease.
+                RunEnd::LeaseLost | RunEnd::StoreFailed(_) => now.after(self.worker.bus.lease()),
+            };
+            due = Some(due.map_or(again, |due| due.min(again)));
+        }
+        match (due, failure) {
+            (None, _) => Settlement::Done,
+            (Some(at), Some(error)) => Settlement::Retry { at, error },
+            (Some(until), None) => Settlement::Defer { until },
+        }
+    }
+}
+
+/// The handlers to run: those whose claims came along, or all that take the event.
+fn planned_runs(worker: &WorkerShared, received: &Received) -> Vec<PlannedRun> {
+    match &received.claims {
+        Some(claims) => claims
+            .iter()
+            .filter_map(|claim| Some((Arc::clone(worker.handler(&claim.handler)?), Some(claim.clone()))))
+            .collect(),
+        None => worker
+            .handlers
+            .iter()
+            .filter(|handler| handler.takes(&received.envelope.event_type, received.envelope.version))
+            .map(|handler| (Arc::clone(handler), None))
+            .collect(),
+    }
+}

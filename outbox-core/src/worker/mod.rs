@@ -1,0 +1,175 @@
+//! The worker: receives events, runs handlers, settles.
+
+mod builder;
+mod fetch;
+pub(crate) mod health;
+pub(crate) mod heartbeat;
+pub(crate) mod in_hand;
+pub(crate) mod settings;
+pub(crate) mod shared;
+mod upkeep;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{info, warn};
+
+pub use self::builder::{BuildError, WorkerBuilder};
+pub use self::health::Health;
+pub use self::settings::{InvalidSetting, WorkerSettings, seconds, whole_number};
+use self::shared::WorkerShared;
+use crate::telemetry::WorkerMetrics;
+use crate::{Bus, Ledger, StoreErrorKind, Subscription};
+
+/// Receives events from a bus and runs the handlers of this binary on them, each once per event by its ledger.
+///
+/// Errors of the database back off, are logged once per kind, show in [`health`](Worker::health), and never end it.
+///
+/// ```
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// use outbox_core::{CancellationToken, MemoryOutbox, Worker};
+///
+/// let store = MemoryOutbox::new();
+/// let worker = Worker::builder(store.bus(), store.ledger()).build()?;
+/// let shutdown = CancellationToken::new();
+/// # shutdown.cancel();
+/// worker.run(shutdown).await?; // drains when it is cancelled, then returns
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(run()).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct Worker {
+    shared: Arc<WorkerShared>,
+    settings: WorkerSettings,
+}
+
+/// Why a worker ended before it was done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkerError {
+    /// Handlers were still running when the grace period was over. They were dropped and given back, and run again.
+    #[error(
+        "{runs} events were still being handled {grace:?} after the shutdown; they were given back and run again"
+    )]
+    GraceExceeded {
+        /// How many.
+        runs: usize,
+        /// The grace period.
+        grace: Duration,
+    },
+    /// The database is not one that trying again can mend, found at start.
+    #[error("the worker cannot start: {0}")]
+    Start(#[source] crate::StoreError),
+    /// The heartbeat's thread could not be started.
+    #[error("the heartbeat's thread could not be started")]
+    Heartbeat(#[source] std::io::Error),
+}
+
+impl Worker {
+    /// A worker that receives from `bus` and keeps its books in `ledger`.
+    pub fn builder<B: Bus, L: Ledger>(bus: B, ledger: L) -> WorkerBuilder {
+        WorkerBuilder::new(Arc::new(bus), Arc::new(ledger))
+    }
+
+    /// How it is doing. Cheap; for a readiness probe.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        self.shared.health.report(self.shared.heartbeat.is_failing())
+    }
+
+    /// Works until `shutdown` is cancelled, then takes nothing more, lets running handlers finish, and returns.
+    ///
+    /// Handlers that still run when the grace period is over are dropped and given back, due at once.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError`]: the grace period was exceeded, or the start failed for good.
+    pub async fn run(&self, shutdown: CancellationToken) -> Result<(), WorkerError> {
+        let worker = &self.shared;
+        let Some(subscribed) = shutdown.run_until_cancelled(self.subscribe()).await else {
+            return Ok(());
+        };
+        subscribed?;
+        let ended = CancellationToken::new();
+        let _ends_heartbeat = ended.clone().drop_guard();
+        worker
+            .heartbeat
+            .start(Arc::clone(&worker.bus), Arc::clone(&worker.ledger), self.heartbeat_interval(), ended)
+            .map_err(WorkerError::Heartbeat)?;
+        worker.health.set_running(true);
+        info!(
+            name: "outbox.worker.started",
+            owner = %worker.owner, handlers = worker.handlers.len(), concurrency = self.settings.concurrency,
+            "worker started"
+        );
+        let metrics = WorkerMetrics::new();
+        let runs = TaskTracker::new();
+        tokio::select! {
+            () = fetch::run(worker, &self.settings, &metrics, &runs, &shutdown) => {}
+            () = upkeep::run(worker, &self.settings, &metrics) => {}
+        }
+        let drained = self.drain(&runs).await;
+        worker.health.set_running(false);
+        info!(name: "outbox.worker.stopped", owner = %worker.owner, "worker stopped");
+        drained
+    }
+
+    /// Lists the handlers with the bus. Failures that may pass are waited out.
+    async fn subscribe(&self) -> Result<(), WorkerError> {
+        let worker = &self.shared;
+        let subscription = Subscription {
+            owner: worker.owner,
+            handlers: worker.handlers.iter().map(|handler| handler.subscribed()).collect(),
+            grant_claims: worker.joint,
+        };
+        let mut pause = worker.store_pause();
+        while let Err(failure) = worker.bus.subscribe(subscription.clone()).await {
+            worker.health.store_failed("subscribe", &failure);
+            let hopeless = matches!(failure.kind(), StoreErrorKind::Corrupt | StoreErrorKind::Invalid);
+            if hopeless || !pause.wait().await {
+                return Err(WorkerError::Start(failure));
+            }
+        }
+        worker.health.store_works();
+        Ok(())
+    }
+
+    /// A third of the shortest lease: one beat renews them all.
+    fn heartbeat_interval(&self) -> Duration {
+        let leases = self.shared.handlers.iter().map(|handler| handler.lease);
+        leases.chain([self.shared.bus.lease()]).min().unwrap_or(self.settings.lease) / 3
+    }
+
+    async fn drain(&self, runs: &TaskTracker) -> Result<(), WorkerError> {
+        let worker = &self.shared;
+        runs.close();
+        tokio::select! {
+            () = runs.wait() => return Ok(()),
+            () = worker.clock.sleep(self.settings.grace) => {}
+        }
+        let late = runs.len();
+        warn!(runs = late, "grace period is over: handlers are dropped and given back");
+        worker.abort.cancel();
+        // Dropped runs are given back in one write each; a store that hangs must not keep the process.
+        tokio::select! {
+            () = runs.wait() => {}
+            () = worker.clock.sleep(GIVE_BACK) => {}
+        }
+        Err(WorkerError::GraceExceeded { runs: late, grace: self.settings.grace })
+    }
+}
+
+/// How long giving back may take after the grace period.
+const GIVE_BACK: Duration = Duration::from_secs(2);
+
+impl std::fmt::Debug for Worker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Worker")
+            .field("owner", &self.shared.owner)
+            .field("handlers", &self.shared.handlers.len())
+            .finish()
+    }
+}

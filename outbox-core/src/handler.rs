@@ -74,10 +74,19 @@ impl Handler {
     /// A handler of `E`. For generated code.
     #[must_use]
     pub const fn new<E: Event>(name: &'static str, run: fn(HandlerRun) -> RunFuture) -> Self {
+        Self::of(name, E::TYPE, E::VERSION, run)
+    }
+
+    const fn of(
+        name: &'static str,
+        event_type: &'static str,
+        version: u32,
+        run: fn(HandlerRun) -> RunFuture,
+    ) -> Self {
         Self {
             name,
-            event_type: E::TYPE,
-            version: E::VERSION,
+            event_type,
+            version,
             run,
             location: Location { file: "unknown", line: 0, module: "unknown" },
             needs: &[],
@@ -188,6 +197,12 @@ impl Handler {
     pub(crate) fn needed(&self) -> impl Iterator<Item = Need> + '_ {
         self.needs.iter().filter_map(|need| need())
     }
+}
+
+/// What `#[event_handler]` leaves behind when the annotation is wrong, so that code that names the handler brings no
+/// errors of its own. It never runs, since the mistake fails the build.
+pub const fn invalid_handler() -> Handler {
+    Handler::of("invalid", "invalid", 1, |_| unreachable!("this handler's annotation does not compile"))
 }
 
 impl std::fmt::Debug for Handler {

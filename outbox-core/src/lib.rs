@@ -40,7 +40,7 @@ mod transaction;
 mod worker;
 
 pub use async_trait::async_trait;
-
+pub use outbox_macros::{Event, event_handler};
 pub use tokio_util::sync::CancellationToken;
 
 pub use admin::*;
@@ -75,5 +75,6 @@ pub use worker::{
 /// What generated code names. Not for use by hand.
 #[doc(hidden)]
 pub mod __private {
-    pub use inventory;
+    pub use crate::handler::invalid_handler;
+    pub use {inventory, serde_json};
 }

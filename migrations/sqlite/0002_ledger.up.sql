@@ -7,9 +7,9 @@ ALTER TABLE event_queue ADD COLUMN headers TEXT NOT NULL DEFAULT '{}';
 ALTER TABLE event_queue ADD COLUMN claimed_at INTEGER;
 ALTER TABLE event_queue ADD COLUMN claimed_by TEXT;
 ALTER TABLE event_queue ADD COLUMN finished_at INTEGER;
--- What a pending row waits for beside its due time. '': any worker of its type. A handler's name: a worker that has
--- it. '(key)': earlier events of its key. '(v2)': a worker that knows version 2. Rows that wait for something that a
--- worker does not have are outside the ranges of the index that it reads.
+-- What a pending row waits for beside its due time. '': any worker of its type. 'handler': the handlers that have not
+-- finished, each due as its released row in the ledger says. 'key': earlier events of its key. 'version:2': a worker
+-- that knows version 2. A claim reads only the ranges of the index that hold something for it, however many rows wait.
 ALTER TABLE event_queue ADD COLUMN waits_for TEXT NOT NULL DEFAULT '';
 
 -- A random UUID (version 4) for every row that is there.
@@ -41,6 +41,8 @@ CREATE TABLE processed_events (
     last_error   TEXT,
     PRIMARY KEY (event_id, handler)
 ) STRICT, WITHOUT ROWID;
+-- Serves the claim: which handler is due again when.
+CREATE INDEX processed_events_released ON processed_events (handler, lease_until) WHERE status = 'released';
 -- Serves pruning, and the list of dead letters.
 CREATE INDEX processed_events_finished ON processed_events (status, processed_at) WHERE processed_at IS NOT NULL;
 

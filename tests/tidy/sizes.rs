@@ -28,10 +28,10 @@ fn source_files_stay_short() {
         match lengths.get(name) {
             None => findings.push(format!("{name} is gone: remove it from {EXCEPTIONS}")),
             Some(&lines) if lines <= LIMIT => {
-                findings.push(format!("{name} is short: remove it from {EXCEPTIONS}"))
+                findings.push(format!("{name} is short: remove it from {EXCEPTIONS}"));
             }
             Some(&lines) if lines < allowed => {
-                findings.push(format!("{name} shrank: write {lines} in {EXCEPTIONS}"))
+                findings.push(format!("{name} shrank: write {lines} in {EXCEPTIONS}"));
             }
             Some(_) => {}
         }

@@ -12,11 +12,25 @@ ALTER TABLE event_queue ADD COLUMN finished_at INTEGER;
 -- that knows version 2. A claim reads only the ranges of the index that hold something for it, however many rows wait.
 ALTER TABLE event_queue ADD COLUMN waits_for TEXT NOT NULL DEFAULT '';
 
+-- Ids that a queue had before, in the one form that is compared: hyphenated and in lower case. What is no UUID stays.
+UPDATE event_queue SET event_id = substr(digits, 1, 8) || '-' || substr(digits, 9, 4) || '-' || substr(digits, 13, 4)
+    || '-' || substr(digits, 17, 4) || '-' || substr(digits, 21)
+FROM (
+    SELECT id AS row, lower(CASE typeof(event_id) WHEN 'blob' THEN hex(event_id)
+        ELSE replace(replace(replace(replace(event_id, 'urn:uuid:', ''), '{', ''), '}', ''), '-', '') END) AS digits
+    FROM event_queue WHERE event_id IS NOT NULL
+)
+WHERE id = row AND length(digits) = 32 AND digits NOT GLOB '*[^0-9a-f]*';
+
 -- A random UUID (version 4) for every row that is there.
 UPDATE event_queue SET event_id = lower(
     hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-'
     || substr('89ab', 1 + (random() & 3), 1) || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))
 ) WHERE event_id IS NULL;
+
+-- What was finished before counts as finished now, so that retention begins with this migration.
+UPDATE event_queue SET finished_at = CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)
+WHERE status IN ('done', 'dead_lettered') AND finished_at IS NULL;
 
 -- NULLs are distinct, so rows of foreign writers may lack an id until they are first claimed.
 CREATE UNIQUE INDEX event_queue_event_id ON event_queue (event_id);

@@ -1,0 +1,2 @@
+-- Notes that a migration was reversed.
+DELETE FROM outbox_migrations WHERE version = ?

@@ -41,8 +41,8 @@ pub enum EnqueueError {
 ///
 /// ```ignore
 /// let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
-/// sqlx::query("INSERT INTO movie …").execute(&mut *tx).await?;
-/// tx.enqueue(&MovieAdded { … }).await?;
+/// sqlx::query("INSERT INTO movie (id) VALUES (1)").execute(&mut *tx).await?;
+/// tx.enqueue(&movie_added).await?;
 /// tx.commit().await?;
 /// ```
 pub trait Enqueue<B>: Send {

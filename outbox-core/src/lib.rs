@@ -28,14 +28,14 @@ mod handler;
 mod id;
 mod ledger;
 pub mod limits;
-
+mod memory;
 mod new_event;
 mod registry;
 mod result;
 mod run;
 mod runtime_handler;
 pub mod telemetry;
-
+pub mod testing;
 mod transaction;
 mod worker;
 
@@ -60,7 +60,7 @@ pub use handler::{Handler, IdempotencyCheck, Location, RunFuture, RunResult, Ter
 pub use id::{EventId, ParseEventIdError};
 pub use ledger::{Claim, ClaimRequest, ClaimToken, Ledger, LedgerError, Release};
 pub use limits::InvalidEvent;
-
+pub use memory::{MemoryAdmin, MemoryBus, MemoryLedger, MemoryOutbox};
 pub use new_event::{NewEvent, ReadyEvent};
 pub use registry::{Registration, Registry};
 pub use result::{FailureKind, HandlerError, HandlerFailure, IntoHandlerResult};

@@ -1,0 +1,164 @@
+//! The ledger's table and the transitions of a claim, without anything around them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::{Claim, ClaimRequest, ClaimState, ClaimToken, EventId, LedgerError, Release, Timestamp};
+
+/// Reason of a dead letter whose every attempt ended with its worker.
+pub(super) const WORKER_LOST: &str = "worker lost: the lease of the last attempt ran out";
+
+/// The table `processed_events`: one row per (event, handler) that has begun.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    rows: BTreeMap<(EventId, Arc<str>), ClaimRow>,
+}
+
+/// How far a handler is with an event.
+#[derive(Debug, Clone)]
+pub(super) struct ClaimRow {
+    pub(super) state: ClaimState,
+    pub(super) owner: Uuid,
+    pub(super) started_at: Timestamp,
+    /// End of the lease; of a released row, when it is due again.
+    pub(super) lease_until: Timestamp,
+    pub(super) processed_at: Option<Timestamp>,
+    pub(super) attempts: u32,
+    pub(super) last_error: Option<String>,
+}
+
+impl ClaimRow {
+    pub(super) fn is_finished(&self) -> bool {
+        matches!(self.state, ClaimState::Done | ClaimState::Dead)
+    }
+
+    fn finish(&mut self, state: ClaimState, now: Timestamp) {
+        self.state = state;
+        self.processed_at = Some(now);
+    }
+
+    fn is_of(&self, token: &ClaimToken) -> bool {
+        (self.owner, self.started_at) == (token.owner, token.started_at)
+    }
+}
+
+impl Claims {
+    pub(super) fn get(&self, event_id: EventId, handler: &str) -> Option<&ClaimRow> {
+        self.rows.get(&(event_id, Arc::from(handler)))
+    }
+
+    pub(super) fn get_mut(&mut self, event_id: EventId, handler: &str) -> Option<&mut ClaimRow> {
+        self.rows.get_mut(&(event_id, Arc::from(handler)))
+    }
+
+    /// The rows of an event, by handler.
+    pub(super) fn of_event(&self, event_id: EventId) -> impl Iterator<Item = (&str, &ClaimRow)> {
+        let all = self.rows.iter().filter(move |((id, _), _)| *id == event_id);
+        all.map(|((_, handler), row)| (&**handler, row))
+    }
+
+    /// Deletes the rows that `goes` names, and counts them.
+    pub(super) fn delete(&mut self, goes: impl Fn(EventId, &ClaimRow) -> bool) -> u64 {
+        let before = self.rows.len();
+        self.rows.retain(|(event_id, _), row| !goes(*event_id, row));
+        (before - self.rows.len()) as u64
+    }
+
+    /// Grants the claim, or says why not. The table in DESIGN, "life of an event", line by line.
+    pub(super) fn claim(&mut self, request: &ClaimRequest, now: Timestamp) -> Claim {
+        let Some(row) = self.get_mut(request.event_id, &request.handler) else {
+            return self.grant(request, 0, now, now);
+        };
+        let is_over = row.lease_until <= now;
+        match row.state {
+            ClaimState::Done => Claim::Done,
+            ClaimState::Dead => Claim::Dead,
+            ClaimState::InProgress | ClaimState::Released if !is_over => {
+                Claim::Held { until: row.lease_until }
+            }
+            ClaimState::InProgress if row.attempts >= request.max_attempts => {
+                row.finish(ClaimState::Dead, now);
+                row.last_error = Some(WORKER_LOST.to_owned());
+                Claim::Dead
+            }
+            ClaimState::InProgress | ClaimState::Released => {
+                let (attempts, next_token) = (row.attempts, row.started_at.after(Duration::from_millis(1)));
+                self.grant(request, attempts, now.max(next_token), now)
+            }
+        }
+    }
+
+    fn grant(&mut self, request: &ClaimRequest, spent: u32, started_at: Timestamp, now: Timestamp) -> Claim {
+        let key = (request.event_id, Arc::clone(&request.handler));
+        let last_error = self.rows.remove(&key).and_then(|previous| previous.last_error);
+        let row = ClaimRow {
+            state: ClaimState::InProgress,
+            owner: request.owner,
+            started_at,
+            lease_until: now.after(request.lease),
+            processed_at: None,
+            attempts: spent.saturating_add(1),
+            last_error,
+        };
+        let token = ClaimToken {
+            event_id: request.event_id,
+            handler: Arc::clone(&request.handler),
+            owner: row.owner,
+            started_at,
+            attempt: row.attempts,
+            lease_until: row.lease_until,
+        };
+        self.rows.insert(key, row);
+        Claim::Granted(token)
+    }
+
+    pub(super) fn renew(
+        &mut self,
+        token: &ClaimToken,
+        lease: Duration,
+        now: Timestamp,
+    ) -> Result<(), LedgerError> {
+        self.change(token, |row| row.lease_until = now.after(lease))
+    }
+
+    pub(super) fn done(&mut self, token: &ClaimToken, now: Timestamp) -> Result<(), LedgerError> {
+        self.change(token, |row| row.finish(ClaimState::Done, now))
+    }
+
+    pub(super) fn release(&mut self, token: &ClaimToken, release: &Release) -> Result<(), LedgerError> {
+        self.change(token, |row| {
+            row.state = ClaimState::Released;
+            row.lease_until = release.due;
+            row.attempts -= u32::from(release.refund);
+            if let Some(error) = &release.error {
+                row.last_error = Some(error.clone());
+            }
+        })
+    }
+
+    pub(super) fn bury(
+        &mut self,
+        token: &ClaimToken,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<(), LedgerError> {
+        self.change(token, |row| {
+            row.finish(ClaimState::Dead, now);
+            row.last_error = Some(reason.to_owned());
+        })
+    }
+
+    /// Every change of a claim is guarded by its token. A claim that its own token has ended already stays as it is,
+    /// so that a call whose answer was lost can be repeated.
+    fn change(&mut self, token: &ClaimToken, change: impl FnOnce(&mut ClaimRow)) -> Result<(), LedgerError> {
+        let row = self.get_mut(token.event_id, &token.handler).filter(|row| row.is_of(token));
+        let row = row.ok_or(LedgerError::LeaseLost)?;
+        if row.state == ClaimState::InProgress {
+            change(row);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! What the states of its handlers make of an event as a whole.
+
+use super::claims::ClaimRow;
+use super::row::Row;
+use super::store::Tables;
+use crate::{ClaimState, EventState, Timestamp, WaitReason};
+
+impl Tables {
+    /// Puts a row into the state that the ledger calls for: finished when every handler listed for its type has
+    /// finished, else back to where workers find it.
+    pub(super) fn settle_by_ledger(&mut self, number: u64, now: Timestamp) {
+        let Some(row) = self.queue.get(&number) else { return };
+        let event_type = &row.envelope.event_type;
+        let listed = self.listed_for(event_type);
+        let is_finished = !listed.is_empty() && listed.iter().all(|(name, _)| self.has_finished(row, name));
+        let is_dead = self.dead_handlers(row).next().is_some();
+        let row = self.queue.get_mut(&number).expect("looked up above");
+        match (is_finished, is_dead) {
+            (true, false) => row.finish(EventState::Done, now),
+            (true, true) => row.finish(EventState::DeadLettered, now),
+            (false, _) => row.give_back(),
+        }
+    }
+
+    /// What the ledger says about a handler and the event of a row, if the handler has begun.
+    pub(super) fn claim_of(&self, row: &Row, handler: &str) -> Option<&ClaimRow> {
+        self.claims.get(row.event_id?, handler)
+    }
+
+    /// Whether the row no longer waits for that handler.
+    pub(super) fn has_finished(&self, row: &Row, handler: &str) -> bool {
+        row.reported.contains(handler) || self.claim_of(row, handler).is_some_and(ClaimRow::is_finished)
+    }
+
+    /// The handlers that have given up on the event of a row.
+    pub(super) fn dead_handlers<'a>(
+        &'a self,
+        row: &'a Row,
+    ) -> impl Iterator<Item = (&'a str, &'a ClaimRow)> + 'a {
+        let claims = row.event_id.into_iter().flat_map(|id| self.claims.of_event(id));
+        claims.filter(|(_, claim)| claim.state == ClaimState::Dead)
+    }
+
+    /// When a handler may run on the event of a row: the event's own due time and, once the handler has begun, the end
+    /// of its lease or of its pause.
+    pub(super) fn due_for(&self, row: &Row, handler: &str) -> Timestamp {
+        self.claim_of(row, handler).map_or(row.due, |claim| row.due.max(claim.lease_until))
+    }
+
+    /// When the earliest of its unfinished handlers may run.
+    pub(super) fn available_at(&self, row: &Row) -> Timestamp {
+        let listed = self.listed_for(&row.envelope.event_type);
+        let unfinished = listed.iter().filter(|(name, _)| !self.has_finished(row, name));
+        unfinished.map(|(name, _)| self.due_for(row, name)).min().unwrap_or(row.due)
+    }
+
+    /// What an unfinished row that nobody has in hand waits for, beside its due time and a free worker.
+    pub(super) fn waits_for(&self, number: u64, row: &Row) -> Option<WaitReason> {
+        if row.state != EventState::Pending {
+            return None;
+        }
+        let event_type = row.envelope.event_type.clone();
+        let listed = self.listed_for(&event_type);
+        if listed.is_empty() {
+            return Some(WaitReason::AnyHandler { event_type });
+        }
+        let mut unfinished = listed.iter().filter(|(name, _)| !self.has_finished(row, name)).peekable();
+        let is_held_back = |name: &str| self.is_held_back(number, row, name);
+        let version = row.envelope.version;
+        if unfinished.clone().all(|(_, seen)| seen.max_version < version) {
+            return Some(WaitReason::Version { event_type, version });
+        }
+        if unfinished.peek().is_some() && unfinished.clone().all(|(name, _)| is_held_back(name)) {
+            return Some(WaitReason::Key);
+        }
+        // Some worker took the event and did not have this handler.
+        let has_begun = |name: &str| row.reported.contains(name) || self.claim_of(row, name).is_some();
+        let others_have_begun = listed.iter().any(|(name, _)| has_begun(name));
+        let missing = unfinished.find(|(name, _)| !has_begun(name) && !is_held_back(name));
+        missing.filter(|_| others_have_begun).map(|(name, _)| WaitReason::Handler(name.to_string()))
+    }
+}

@@ -1,0 +1,87 @@
+//! Retention, and types that nobody handles.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::store::Tables;
+use crate::{
+    EventState, Pruned, Retention, Subscription, Timestamp, Unhandled, Upkeep, UpkeepReport, WaitReason,
+};
+
+impl Tables {
+    /// Deletes finished rows whose time is over. A ledger row stays as long as the queue may deliver its event again.
+    pub(super) fn prune(&mut self, retention: &Retention, now: Timestamp) -> Pruned {
+        let events_before = self.queue.len();
+        self.queue.retain(|_, row| {
+            let kept_for = match row.state {
+                EventState::Pending | EventState::Processing => return true,
+                EventState::Done => retention.done,
+                EventState::DeadLettered => retention.dead,
+            };
+            row.finished_at.is_none_or(|at| at.after(kept_for) > now)
+        });
+        let needed: BTreeSet<_> =
+            self.queue.values().filter(|row| row.state != EventState::Done).map(|row| row.event_id).collect();
+        let claims = self.claims.delete(|event_id, claim| {
+            let is_over = |at: Timestamp| at.after(retention.ledger) <= now;
+            claim.is_finished()
+                && claim.processed_at.is_some_and(is_over)
+                && !needed.contains(&Some(event_id))
+        });
+        Pruned { events: (events_before - self.queue.len()) as u64, claims }
+    }
+
+    /// One round of upkeep for a worker with this subscription.
+    pub(super) fn maintain(
+        &mut self,
+        upkeep: &Upkeep,
+        subscription: &Subscription,
+        now: Timestamp,
+    ) -> UpkeepReport {
+        let pruned = self.prune(&upkeep.retention, now);
+        let unhandled_rows = self.end_unhandled(upkeep.unhandled, now);
+        let mut waiting_for = BTreeMap::new();
+        let mut unhandled_types = BTreeSet::new();
+        for (number, row) in &self.queue {
+            match self.waits_for(*number, row) {
+                Some(WaitReason::AnyHandler { event_type }) => drop(unhandled_types.insert(event_type)),
+                Some(WaitReason::Handler(name)) => *waiting_for.entry(name).or_default() += 1,
+                _ => {}
+            }
+        }
+        waiting_for.retain(|name, _| subscription.handlers.iter().all(|own| *own.name != **name));
+        let backlog = self.queue.values().filter(|row| !row.is_finished() && self.available_at(row) <= now);
+        UpkeepReport {
+            pruned_events: pruned.events,
+            pruned_claims: pruned.claims,
+            unhandled_types: unhandled_types.into_iter().collect(),
+            waiting_for: waiting_for.into_iter().collect(),
+            unhandled_rows,
+            backlog: backlog.clone().count() as u64,
+            oldest: backlog.map(|row| row.envelope.occurred_at).min(),
+            more: false,
+        }
+    }
+
+    /// Ends the due rows of types that no handler is listed for, unless they are to wait.
+    fn end_unhandled(&mut self, unhandled: Unhandled, now: Timestamp) -> u64 {
+        if unhandled == Unhandled::Wait {
+            return 0;
+        }
+        let concerned: Vec<u64> = self
+            .queue
+            .iter()
+            .filter(|(_, row)| row.is_free(self.lease, now))
+            .filter(|(_, row)| self.listed_for(&row.envelope.event_type).is_empty())
+            .map(|(number, _)| *number)
+            .collect();
+        for number in &concerned {
+            let row = self.queue.get_mut(number).expect("selected above");
+            if unhandled == Unhandled::DeadLetter {
+                row.bury(format!("no handler is listed for {}", row.envelope.event_type), now);
+            } else {
+                row.finish(EventState::Done, now);
+            }
+        }
+        concerned.len() as u64
+    }
+}

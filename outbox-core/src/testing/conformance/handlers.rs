@@ -1,0 +1,194 @@
+//! Whom an event waits for: handlers of other binaries, newer versions, types that nobody handles.
+
+use super::world::{SECOND, World, all, event, handler};
+use crate::{ClaimState, EventState, SubscribedHandler, Unhandled, WaitReason};
+
+fn up_to(version: u32) -> SubscribedHandler {
+    SubscribedHandler { max_version: version, ..handler("h", "t") }
+}
+
+/// An event is done when every listed handler of its type is, whichever binaries they are in. The binary that is
+/// through with it does not see it again.
+pub async fn an_event_waits_for_the_handlers_of_other_binaries(world: World) {
+    let one = world.worker([handler("a", "t")]).await;
+    let other = world.worker([handler("b", "t")]).await;
+    let id = world.enqueue(event("t")).await;
+    one.take_one().await.done().await;
+    assert_eq!(world.state(id).await, EventState::Pending);
+    for _ in 0..3 {
+        one.finds_nothing().await;
+        assert_eq!(one.next_due().await, None, "a worker does not wait for what others have to do");
+        world.pass(3_600 * SECOND);
+    }
+    let taken = other.take_one().await;
+    assert_eq!(taken.handlers(), ["b"]);
+    taken.done().await;
+    assert_eq!(world.state(id).await, EventState::Done);
+}
+
+/// What an event waits for is visible: to the operator, and to the worker that did its part.
+pub async fn waiting_for_another_binary_is_visible(world: World) {
+    let one = world.worker([handler("a", "t")]).await;
+    let other = world.worker([handler("b", "t")]).await;
+    let id = world.enqueue(event("t")).await;
+    one.take_one().await.done().await;
+    one.finds_nothing().await;
+    assert_eq!(world.explain(id).await.waits_for, Some(WaitReason::Handler("b".to_owned())));
+    let waiting = world.admin.status().await.unwrap().waiting;
+    let wanted = WaitReason::Handler("b".to_owned());
+    assert!(waiting.iter().any(|waiting| waiting.reason == wanted && waiting.events == 1), "{waiting:?}");
+    assert_eq!(one.maintain(Unhandled::Wait).await.waiting_for, [("b".to_owned(), 1)]);
+    assert_eq!(other.maintain(Unhandled::Wait).await.waiting_for, [], "it is its own");
+}
+
+/// A handler that failed is retried on its own schedule, though the event also waits for another binary.
+pub async fn a_retry_does_not_wait_for_another_binary(world: World) {
+    let one = world.worker([handler("a", "t")]).await;
+    let _absent = world.worker([handler("b", "t")]).await;
+    let id = world.enqueue(event("t")).await;
+    one.take_one().await.fail(world.now().after(5 * SECOND)).await;
+    one.finds_nothing().await;
+    assert_eq!(one.next_due().await, Some(world.now().after(5 * SECOND)));
+    world.pass(5 * SECOND);
+    let taken = one.take_one().await;
+    assert_eq!((taken.event.id, taken.claims[0].attempt), (id, 2));
+}
+
+/// And the other binary does not wait for a handler that is to be retried.
+pub async fn another_binary_does_not_wait_for_a_retry(world: World) {
+    let one = world.worker([handler("a", "t")]).await;
+    let other = world.worker([handler("b", "t")]).await;
+    let id = world.enqueue(event("t")).await;
+    one.take_one().await.fail(world.now().after(300 * SECOND)).await;
+    let taken = other.take_one().await;
+    assert_eq!((taken.event.id, taken.handlers()), (id, vec!["b".to_owned()]));
+    taken.done().await;
+    assert_eq!(world.state(id).await, EventState::Pending);
+    world.pass(300 * SECOND);
+    one.take_one().await.done().await;
+    assert_eq!(world.state(id).await, EventState::Done);
+}
+
+/// Of two binaries that share a handler, whichever comes first runs it.
+pub async fn binaries_that_share_a_handler_run_it_once(world: World) {
+    let one = world.worker([handler("a", "t"), handler("shared", "t")]).await;
+    let other = world.worker([handler("b", "t"), handler("shared", "t")]).await;
+    let id = world.enqueue(event("t")).await;
+    let taken = one.take_one().await;
+    assert_eq!(taken.handlers(), ["a", "shared"]);
+    taken.done().await;
+    let taken = other.take_one().await;
+    assert_eq!(taken.handlers(), ["b"]);
+    taken.done().await;
+    assert_eq!(world.state(id).await, EventState::Done);
+}
+
+/// A handler that no binary has any more is retired: the events that waited for it alone are done, their number is
+/// told, and later ones do not wait.
+pub async fn a_forgotten_handler_is_waited_for_no_more(world: World) {
+    let one = world.worker([handler("a", "t")]).await;
+    let _gone = world.worker([handler("b", "t")]).await;
+    let ids = world.enqueue_all([event("t"), event("t")]).await;
+    for taken in one.take().await {
+        taken.done().await;
+    }
+    let untouched = world.enqueue(event("t")).await;
+    assert_eq!(world.admin.forget_handler("b").await.unwrap(), 3);
+    assert_eq!(world.admin.forget_handler("b").await.unwrap(), 0);
+    for id in ids {
+        assert_eq!(world.state(id).await, EventState::Done);
+    }
+    assert_eq!(world.state(untouched).await, EventState::Pending);
+    one.take_one().await.done().await;
+    assert_eq!(world.state(untouched).await, EventState::Done);
+    let listed = world.admin.handlers().await.unwrap();
+    assert_eq!(listed.iter().map(|listed| &*listed.handler).collect::<Vec<_>>(), ["a"]);
+}
+
+/// A handler that is new gets the events that are not finished; those that are do not come back for it.
+pub async fn a_new_handler_gets_what_is_not_finished(world: World) {
+    let old = world.worker([handler("a", "t")]).await;
+    let ids = world.enqueue_all([event("t"), event("t").after(SECOND)]).await;
+    old.take_one().await.done().await;
+    let new = world.worker([handler("a", "t"), handler("b", "t")]).await;
+    new.finds_nothing().await;
+    assert_eq!(world.state(ids[0]).await, EventState::Done);
+    world.pass(SECOND);
+    let taken = new.take_one().await;
+    assert_eq!((taken.event.id, taken.handlers()), (ids[1], vec!["a".to_owned(), "b".to_owned()]));
+}
+
+/// An event of a version above the known one waits, visibly, for a newer worker, which may be of the same handler.
+pub async fn a_newer_version_waits_for_a_newer_worker(world: World) {
+    let old = world.worker([up_to(1)]).await;
+    let ids = world.enqueue_all([event("t").version(2), event("t")]).await;
+    assert_eq!(old.work_off().await, [(ids[1], "h".to_owned())], "an event that it knows is not held up");
+    assert_eq!(old.next_due().await, None);
+    let expected = WaitReason::Version { event_type: "t".to_owned(), version: 2 };
+    assert_eq!(world.explain(ids[0]).await.waits_for, Some(expected));
+
+    let new = world.worker([up_to(2)]).await;
+    old.finds_nothing().await;
+    assert_eq!(new.work_off().await, [(ids[0], "h".to_owned())]);
+    assert_eq!(world.state(ids[0]).await, EventState::Done);
+}
+
+/// Where two handlers of a type know different versions, each runs what it knows.
+pub async fn each_handler_runs_the_versions_that_it_knows(world: World) {
+    let slow = SubscribedHandler { max_version: 1, ..handler("slow", "t") };
+    let worker = world.worker([up_to(2), slow]).await;
+    let id = world.enqueue(event("t").version(2)).await;
+    assert_eq!(worker.work_off().await, [(id, "h".to_owned())]);
+    assert_eq!(world.state(id).await, EventState::Pending, "it waits for a newer `slow`");
+}
+
+/// A pattern takes every type that fits, also those that it sees for the first time.
+pub async fn a_pattern_takes_every_type_that_fits(world: World) {
+    let worker = world.worker([handler("mails", "mlc.*")]).await;
+    let ids =
+        world.enqueue_all([event("mlc.down"), event("mlc"), event("mlc.up.again"), event("other")]).await;
+    let worked = worker.work_off().await;
+    assert_eq!(worked, [(ids[0], "mails".to_owned()), (ids[2], "mails".to_owned())]);
+    assert_eq!(world.state(ids[1]).await, EventState::Pending);
+}
+
+/// Types that nobody handles wait by default, and are reported; a worker that is deployed later handles them.
+pub async fn a_type_that_nobody_handles_waits_for_a_deploy(world: World) {
+    let worker = world.worker_for("t").await;
+    let id = world.enqueue(event("unknown")).await;
+    worker.finds_nothing().await;
+    let report = worker.maintain(Unhandled::Wait).await;
+    assert_eq!((report.unhandled_types, report.unhandled_rows), (vec!["unknown".to_owned()], 0));
+    let expected = WaitReason::AnyHandler { event_type: "unknown".to_owned() };
+    assert_eq!(world.explain(id).await.waits_for, Some(expected));
+
+    world.pass(86_400 * SECOND);
+    let deployed = world.worker_for("unknown").await;
+    assert_eq!(deployed.work_off().await, [(id, "unknown".to_owned())]);
+    assert_eq!(worker.maintain(Unhandled::Wait).await.unhandled_types, [""; 0]);
+}
+
+/// They count as done if that is what the setting says. Events of handled types are not touched.
+pub async fn a_type_that_nobody_handles_can_be_discarded(world: World) {
+    let worker = world.worker_for("t").await;
+    let (id, handled) = (world.enqueue(event("unknown")).await, world.enqueue(event("t")).await);
+    assert_eq!(worker.maintain(Unhandled::Discard).await.unhandled_rows, 1);
+    assert_eq!(world.state(id).await, EventState::Done);
+    assert_eq!(world.state(handled).await, EventState::Pending);
+}
+
+/// Or they become dead letters, which can be redriven once there is a handler.
+pub async fn a_type_that_nobody_handles_can_be_dead_lettered(world: World) {
+    let worker = world.worker_for("t").await;
+    let id = world.enqueue(event("unknown")).await;
+    assert_eq!(worker.maintain(Unhandled::DeadLetter).await.unhandled_rows, 1);
+    let dead = world.dead_letters().await;
+    assert_eq!((dead.len(), dead[0].event_id, &dead[0].handler), (1, id, &None));
+    assert!(!dead[0].reason.is_empty());
+
+    let deployed = world.worker_for("unknown").await;
+    deployed.finds_nothing().await;
+    assert_eq!(world.admin.retry(&all()).await.unwrap(), 1);
+    assert_eq!(deployed.work_off().await, [(id, "unknown".to_owned())]);
+    assert_eq!(world.claim_state(id, "unknown").await, Some(ClaimState::Done));
+}

@@ -1,0 +1,168 @@
+//! Events of one key reach a handler one after the other, in the order in which they were written.
+
+use super::ROW_LEASE;
+use super::hand_worker::HandWorker;
+use super::world::{SECOND, World, all, event, failed, handler};
+use crate::{DeadLetterFilter, EventId, NewEvent, OnDead, Settlement, SubscribedHandler, WaitReason};
+
+fn keyed(key: &str) -> NewEvent {
+    event("t").key(key)
+}
+
+fn blocking(name: &str) -> SubscribedHandler {
+    SubscribedHandler { on_dead: OnDead::Block, ..handler(name, "t") }
+}
+
+/// Takes one event per key at a time, and the next one when it is done; events without a key, and other keys, go on.
+pub async fn events_of_a_key_come_one_after_the_other(world: World) {
+    let worker = world.worker_for("t").await;
+    let ids = world.enqueue_all([keyed("k"), keyed("k"), keyed("l"), event("t"), keyed("k")]).await;
+    let mut taken = worker.take().await;
+    assert_eq!(ids_of(&taken), [ids[0], ids[2], ids[3]]);
+    worker.finds_nothing().await;
+    taken.remove(0).done().await;
+    let taken = worker.take_one().await;
+    assert_eq!(taken.event.id, ids[1]);
+    taken.done().await;
+    assert_eq!(worker.take_ids().await, [ids[4]]);
+}
+
+/// The order holds across workers.
+pub async fn the_order_of_a_key_holds_across_workers(world: World) {
+    let (one, other) = (world.worker_for("t").await, world.worker_for("t").await);
+    let ids = world.enqueue_all([keyed("k"), keyed("k")]).await;
+    let first = one.take_one().await;
+    other.finds_nothing().await;
+    first.done().await;
+    assert_eq!(other.take_ids().await, [ids[1]]);
+}
+
+/// A worker that dies with an event of a key does not let the next one pass: the first is taken over before.
+pub async fn a_dead_worker_does_not_break_the_order(world: World) {
+    let (dying, other) = (world.worker_for("t").await, world.worker_for("t").await);
+    let ids = world.enqueue_all([keyed("k"), keyed("k")]).await;
+    dying.take_one().await;
+    world.pass(ROW_LEASE);
+    let first = other.take_one().await;
+    assert_eq!(first.event.id, ids[0]);
+    first.done().await;
+    assert_eq!(other.take_ids().await, [ids[1]]);
+}
+
+/// A handler that failed holds back only its own later events of that key: another handler goes on, and so do other keys.
+pub async fn a_failed_handler_holds_back_only_itself(world: World) {
+    let worker = world.worker([handler("a", "t"), handler("b", "t")]).await;
+    let ids = world.enqueue_all([keyed("k"), keyed("k"), keyed("l")]).await;
+    let due = world.now().after(5 * SECOND);
+    for taken in worker.take().await {
+        if taken.event.id == ids[0] {
+            world.ledger.release(taken.claim("a"), &failed(due, "not yet")).await.unwrap();
+            world.ledger.done(taken.claim("b")).await.unwrap();
+            taken.settle(Settlement::Retry { at: due, error: "not yet".to_owned() }).await;
+        } else {
+            assert_eq!((taken.event.id, taken.handlers().len()), (ids[2], 2), "the other key goes on");
+        }
+    }
+    let second = worker.take_one().await;
+    assert_eq!((second.event.id, second.handlers()), (ids[1], vec!["b".to_owned()]));
+    second.done().await;
+    worker.finds_nothing().await;
+
+    world.pass(5 * SECOND);
+    let first = worker.take_one().await;
+    assert_eq!((first.event.id, first.handlers()), (ids[0], vec!["a".to_owned()]));
+    first.done().await;
+    let second = worker.take_one().await;
+    assert_eq!((second.event.id, second.handlers()), (ids[1], vec!["a".to_owned()]));
+}
+
+/// A handler of several types gets the events of a key in order across them; one of a single type does not wait for
+/// types that it does not handle.
+pub async fn the_order_spans_the_types_of_a_handler(world: World) {
+    let worker = world.worker([handler("all", "m.*"), handler("last", "m.removed")]).await;
+    let ids = world.enqueue_all([event("m.added").key("k"), event("m.removed").key("k")]).await;
+    let mut taken = worker.take().await;
+    taken.sort_by_key(|taken| ids.iter().position(|id| *id == taken.event.id));
+    assert_eq!(ids_of(&taken), ids);
+    assert_eq!((taken[0].handlers(), taken[1].handlers()), (vec!["all".to_owned()], vec!["last".to_owned()]));
+    for taken in taken {
+        taken.done().await;
+    }
+    let removed = worker.take_one().await;
+    assert_eq!((removed.event.id, removed.handlers()), (ids[1], vec!["all".to_owned()]));
+}
+
+/// The order is that of writing: an event that is due later than its successor still comes first.
+pub async fn a_delayed_event_holds_back_later_ones_of_its_key(world: World) {
+    let worker = world.worker_for("t").await;
+    let ids = world.enqueue_all([keyed("k").after(10 * SECOND), keyed("k")]).await;
+    worker.finds_nothing().await;
+    assert_eq!(world.explain(ids[1]).await.waits_for, Some(WaitReason::Key));
+    world.pass(10 * SECOND);
+    assert_eq!(worker.work_off().await.into_iter().map(|(id, _)| id).collect::<Vec<_>>(), ids);
+}
+
+/// After a dead letter the key goes on, unless the handler says otherwise.
+pub async fn after_a_dead_letter_the_key_goes_on(world: World) {
+    let worker = world.worker_for("t").await;
+    let ids = world.enqueue_all([keyed("k"), keyed("k")]).await;
+    worker.bury_all("hopeless").await;
+    assert_eq!(worker.take_ids().await, [ids[1]]);
+}
+
+/// A handler that blocks on its dead letters keeps the rest of that key waiting, visibly; other keys and other handlers
+/// go on.
+pub async fn a_blocked_key_waits_and_nothing_else_does(world: World) {
+    let worker = world.worker([blocking("a"), handler("b", "t")]).await;
+    let ids = world.enqueue_all([keyed("k"), keyed("k"), keyed("l")]).await;
+    for taken in worker.take().await {
+        if taken.event.id == ids[0] {
+            taken.bury("hopeless").await;
+        } else {
+            taken.done().await;
+        }
+    }
+    let second = worker.take_one().await;
+    assert_eq!((second.event.id, second.handlers()), (ids[1], vec!["b".to_owned()]));
+    second.done().await;
+    world.pass(3_600 * SECOND);
+    worker.finds_nothing().await;
+    assert_eq!(world.explain(ids[1]).await.waits_for, Some(WaitReason::Key));
+    let waiting = world.admin.status().await.unwrap().waiting;
+    assert!(
+        waiting.iter().any(|waiting| waiting.reason == WaitReason::Key && waiting.events == 1),
+        "{waiting:?}"
+    );
+}
+
+/// Redriving the dead letter unblocks its key: first the redriven event, then the ones behind it.
+pub async fn redriving_unblocks_a_key_in_order(world: World) {
+    let (worker, ids) = blocked(&world).await;
+    world.admin.retry(&of(ids[0])).await.unwrap();
+    assert_eq!(worker.work_off().await.into_iter().map(|(id, _)| id).collect::<Vec<_>>(), ids);
+}
+
+/// Discarding the dead letter unblocks its key: the ones behind it go on.
+pub async fn discarding_unblocks_a_key(world: World) {
+    let (worker, ids) = blocked(&world).await;
+    assert_eq!(world.admin.discard(&of(ids[0])).await.unwrap(), 1);
+    assert_eq!(worker.work_off().await.into_iter().map(|(id, _)| id).collect::<Vec<_>>(), ids[1..]);
+    assert_eq!(world.admin.discard(&all()).await.unwrap(), 0, "nothing is left to discard");
+}
+
+/// Three events of a key whose first is a dead letter that blocks.
+async fn blocked(world: &World) -> (HandWorker, Vec<EventId>) {
+    let worker = world.worker([blocking("a")]).await;
+    let ids = world.enqueue_all([keyed("k"), keyed("k"), keyed("k")]).await;
+    worker.bury_all("hopeless").await;
+    worker.finds_nothing().await;
+    (worker, ids)
+}
+
+fn of(event_id: EventId) -> DeadLetterFilter {
+    DeadLetterFilter { event_id: Some(event_id), ..all() }
+}
+
+fn ids_of(taken: &[super::hand_worker::Taken]) -> Vec<EventId> {
+    taken.iter().map(|taken| taken.event.id).collect()
+}

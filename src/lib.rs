@@ -1,2 +1,23 @@
-//! Facade.
+//! Events written in the transaction of the data they tell of, handled once per handler.
+//!
+//! Everything of the crates `outbox-core` and `outbox-sqlite` in one place; start with the [`prelude`] and
+//! [`SqliteOutbox`].
+
 pub use outbox_core::*;
+pub use outbox_sqlite as sqlite;
+pub use outbox_sqlite::{
+    SqliteAdmin, SqliteBackend, SqliteBus, SqliteLedger, SqliteOptions, SqliteOutbox, SqliteTx, Synchronous,
+};
+
+/// What most programs need.
+///
+/// ```
+/// use outbox::prelude::*;
+/// ```
+pub mod prelude {
+    pub use outbox_core::{
+        Admin, CancellationToken, Delivery, Enqueue, Event, EventId, HandlerError, NewEvent, RuntimeHandler,
+        State, Worker, WorkerSettings, enqueue_events, event_handler,
+    };
+    pub use outbox_sqlite::{SqliteOutbox, SqliteTx};
+}

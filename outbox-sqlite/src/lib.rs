@@ -1,13 +1,31 @@
-//! See the workspace README.
+//! Outbox, queue and ledger of `outbox` on SQLite.
+//!
+//! Start at [`SqliteOutbox`]; enqueue through [`Enqueue`](outbox_core::Enqueue), which this crate implements for sqlx's
+//! transactions; take [`SqliteTx`] in a handler to commit its effect together with its ledger mark.
 
-#[allow(dead_code, reason = "the store opens its pool with it")]
+mod admin;
+mod bus;
 mod connect;
-#[allow(dead_code, reason = "the store opens its pool with it")]
+mod enqueue;
 mod error;
+mod gate;
+mod ledger;
+mod listing;
 mod migrate;
-#[allow(dead_code, reason = "the store opens its pool with it")]
 mod options;
 mod retry;
+mod store;
+mod subscriber;
+mod tx;
+mod upkeep;
+mod wake;
+mod writer;
 
+pub use admin::SqliteAdmin;
+pub use bus::SqliteBus;
+pub use enqueue::SqliteBackend;
+pub use ledger::SqliteLedger;
 pub use migrate::{Applied, MigrateError, migrate, migrate_down};
 pub use options::{SqliteOptions, Synchronous};
+pub use store::SqliteOutbox;
+pub use tx::SqliteTx;

@@ -1,32 +1,40 @@
 -- The (event, handler) pairs that may be claimed now: the handler takes the type and version, has not finished, is
--- due, and has finished the nearest earlier event of the key that is its own (invariant: order of a key; the nearest
--- is enough, since each one before it was passed in order). `lost`: its attempts are used up.
--- $1 now, $2 {handlers: [{name, event_type, max_version, max_attempts, lease_ms, block}]}
+-- due, and has passed the nearest earlier event of the key that is its own (invariant: order of a key; the nearest is
+-- enough, since each one before it was passed in order), through event_queue_key. `lost`: its attempts are used up.
+-- $9 now, $2 {owner, handlers: [{name, event_type, pattern, max_version, max_attempts, lease_ms, block}]}
 WITH mine AS MATERIALIZED (
-    SELECT value ->> 'name' AS name, value ->> 'event_type' AS event_type, value ->> 'max_version' AS max_version,
-           value ->> 'max_attempts' AS max_attempts, value ->> 'lease_ms' AS lease_ms, value ->> 'block' AS block
+    SELECT value ->> 'name' AS name, value ->> 'event_type' AS event_type, value ->> 'pattern' AS pattern,
+           value ->> 'max_version' AS max_version, value ->> 'max_attempts' AS max_attempts,
+           value ->> 'lease_ms' AS lease_ms, value ->> 'block' AS block
     FROM json_each($2, '$.handlers')
 )
-INSERT INTO temp.pair (row_id, event_id, handler, lease_until, lost)
-SELECT q.id, q.event_id, h.name, $1 + h.lease_ms,
-       coalesce(p.status = 'in_progress' AND p.attempts >= h.max_attempts, 0)
+INSERT INTO temp.pair (row_id, event_id, handler, owner, lease_until, lost)
+SELECT q.id, q.event_id, h.name, $2 ->> 'owner', $9 + h.lease_ms,
+       coalesce(p.attempts >= h.max_attempts, 0)
 FROM temp.candidate AS c
 CROSS JOIN event_queue AS q ON q.id = c.id
 CROSS JOIN mine AS h ON q.event_type GLOB h.event_type AND q.event_version <= h.max_version
 LEFT JOIN processed_events AS p ON p.event_id = q.event_id AND p.handler = h.name
-WHERE (p.status IS NULL OR (p.status IN ('released', 'in_progress') AND p.lease_until <= $1))
+WHERE (p.status IS NULL OR (p.status IN ('released', 'in_progress') AND p.lease_until <= $9))
   AND (q.event_key IS NULL OR NOT EXISTS (
         SELECT 1
         FROM event_queue AS e
         LEFT JOIN processed_events AS ep ON ep.event_id = e.event_id AND ep.handler = h.name
-        WHERE e.id = (
-                SELECT max(b.id) FROM event_queue AS b
-                WHERE b.event_key = q.event_key AND b.status <> 'done' AND b.id < q.id
-                  AND b.event_type = q.event_type
-            )
-          AND (
-                (e.status IN ('pending', 'processing') AND (ep.status IS NULL OR ep.status IN ('released', 'in_progress')))
-                OR (h.block AND (ep.status = 'dead' OR (ep.status IS NULL AND e.status = 'dead_lettered')))
-            )
+        WHERE e.id = CASE
+                WHEN h.pattern THEN (
+                    SELECT max(b.id) FROM event_queue AS b
+                    WHERE b.event_key = q.event_key AND b.event_type GLOB h.event_type
+                      AND b.status <> 'done' AND b.id < q.id)
+                ELSE (
+                    SELECT max(b.id) FROM event_queue AS b
+                    WHERE b.event_key = q.event_key AND b.event_type = q.event_type
+                      AND b.status <> 'done' AND b.id < q.id)
+                END
+          AND CASE
+                WHEN ep.status IN ('released', 'in_progress') THEN 1
+                WHEN ep.status = 'dead' THEN h.block
+                WHEN ep.status IS NULL THEN e.status <> 'dead_lettered' OR h.block
+                ELSE 0
+              END
     ))
 ORDER BY c.position;

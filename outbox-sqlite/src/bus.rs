@@ -1,0 +1,227 @@
+//! The queue in the table `event_queue`, as a bus.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use outbox_core::{
+    Bus, Envelope, OnDead, PublishError, Publisher, ReadyEvent, Receipt, Received, Settlement, StoreError,
+    StoreId, SubscribedHandler, Subscription, Timestamp, Upkeep, UpkeepReport, async_trait,
+};
+use tracing::warn;
+use uuid::Uuid;
+
+use crate::error::store_error;
+use crate::store::Store;
+use crate::subscriber::Subscriber;
+use crate::wake::WakeListener;
+use crate::writer::{Batch, Command, ReceiveRequest, SettleItem};
+use crate::{listing, upkeep};
+
+/// The queue of a [`SqliteOutbox`](crate::SqliteOutbox), for one worker or relay. Clones share the subscription.
+#[derive(Clone)]
+pub struct SqliteBus {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    store: Arc<Store>,
+    listener: WakeListener,
+    subscriber: RwLock<Arc<Subscriber>>,
+    /// Distinguishes the claims of one worker.
+    claims: AtomicU64,
+    /// When the last claim looked, in milliseconds.
+    looked_at: AtomicI64,
+}
+
+/// Rows looked at in one claim, after one that found nothing but rows to put back.
+const WINDOW: usize = 1_000;
+/// Claims in a row that may only put rows back. Then the worker's loop goes round, and looks at its shutdown.
+const ROUNDS: usize = 16;
+
+impl SqliteBus {
+    pub(crate) fn new(store: Arc<Store>) -> Self {
+        // Without a subscription it is a relay's: every type, whole rows.
+        let everything = Subscription {
+            owner: Uuid::new_v4(),
+            handlers: vec![SubscribedHandler {
+                name: Arc::from(""),
+                event_type: Arc::from("*"),
+                max_version: u32::MAX,
+                max_attempts: u32::MAX,
+                lease: store.options.queue_lease,
+                on_dead: OnDead::Continue,
+            }],
+            grant_claims: false,
+        };
+        let shared = Shared {
+            listener: store.wake.listen(),
+            store,
+            subscriber: RwLock::new(Arc::new(Subscriber::new(&everything))),
+            claims: AtomicU64::new(0),
+            looked_at: AtomicI64::new(0),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    fn subscriber(&self) -> Arc<Subscriber> {
+        Arc::clone(&self.shared.subscriber.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn probes(&self, subscriber: &Subscriber) -> Result<String, StoreError> {
+        if subscriber.patterns.is_empty() {
+            return Ok(subscriber.plain_probes.clone());
+        }
+        let types: Vec<String> = self
+            .shared
+            .store
+            .read(|connection| {
+                Box::pin(async move {
+                    let types =
+                        sqlx::query_scalar(include_str!("sql/pending_types.sql")).fetch_all(connection).await;
+                    types.map_err(|e| store_error("look up the types that wait", e))
+                })
+            })
+            .await?;
+        Ok(subscriber.probes(&types))
+    }
+
+    async fn claim(
+        &self,
+        subscriber: &Arc<Subscriber>,
+        max: usize,
+        window: usize,
+    ) -> Result<Batch, StoreError> {
+        let shared = &self.shared;
+        let number = shared.claims.fetch_add(1, Ordering::Relaxed);
+        let request = ReceiveRequest {
+            subscriber: Arc::clone(subscriber),
+            probes: self.probes(subscriber).await?,
+            token: Arc::from(format!("{}/{number}", subscriber.owner)),
+            queue_lease: shared.store.options.queue_lease,
+            max,
+            window,
+        };
+        shared.looked_at.store(shared.store.clock.now().as_millis(), Ordering::Release);
+        shared.store.writer()?.ask(|reply| Command::Receive { request, reply }).await
+    }
+
+    /// A row that no envelope can hold is dead-lettered at once.
+    async fn bury_unreadable(&self, rows: Vec<(Receipt, String)>) -> Result<(), StoreError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        for (receipt, reason) in &rows {
+            warn!(name: "outbox.unreadable", row = %receipt.message, error = reason, "a row cannot be read: dead letter");
+        }
+        let settlements = rows.into_iter().map(|(receipt, reason)| (receipt, Settlement::Dead { reason }));
+        self.settle(settlements.collect()).await
+    }
+}
+
+#[async_trait]
+impl Publisher for SqliteBus {
+    async fn publish(&self, events: &[Envelope]) -> Vec<Result<(), PublishError>> {
+        let now = self.shared.store.clock.now();
+        let ready =
+            events.iter().map(|event| ReadyEvent { envelope: event.clone(), available_at: now }).collect();
+        let written = match self.shared.store.writer() {
+            Ok(writer) => writer.ask(|reply| Command::Enqueue { events: ready, reply }).await,
+            Err(failure) => Err(failure),
+        };
+        match written {
+            // A duplicate was taken before.
+            Ok(_) => events.iter().map(|_| Ok(())).collect(),
+            Err(failure) => events.iter().map(|_| Err(PublishError::Transport(failure.clone()))).collect(),
+        }
+    }
+}
+
+#[async_trait]
+impl Bus for SqliteBus {
+    async fn subscribe(&self, subscription: Subscription) -> Result<(), StoreError> {
+        let subscriber = Arc::new(Subscriber::new(&subscription));
+        listing::list_handlers(&self.shared.store, &subscriber).await?;
+        *self.shared.subscriber.write().unwrap_or_else(PoisonError::into_inner) = subscriber;
+        Ok(())
+    }
+
+    async fn receive(&self, max: usize) -> Result<Vec<Received>, StoreError> {
+        let subscriber = self.subscriber();
+        if max == 0 || !subscriber.has_handlers() {
+            return Ok(Vec::new());
+        }
+        let mut window = max;
+        for _ in 0..ROUNDS {
+            let batch = self.claim(&subscriber, max, window).await?;
+            let found_unreadable = !batch.unreadable.is_empty();
+            self.bury_unreadable(batch.unreadable).await?;
+            if !batch.received.is_empty() || (batch.parked == 0 && !found_unreadable) {
+                return Ok(batch.received);
+            }
+            window = WINDOW.max(max);
+        }
+        // More is there: the next call goes on.
+        self.shared.listener.notify();
+        Ok(Vec::new())
+    }
+
+    async fn settle(&self, settlements: Vec<(Receipt, Settlement)>) -> Result<(), StoreError> {
+        let items =
+            settlements.into_iter().map(|(receipt, settlement)| SettleItem { receipt, settlement }).collect();
+        let subscriber = self.subscriber();
+        self.shared.store.writer()?.ask(|reply| Command::Settle { subscriber, items, reply }).await
+    }
+
+    async fn extend(&self, receipts: &[Receipt]) -> Result<(), StoreError> {
+        let receipts = receipts.to_vec();
+        self.shared.store.writer()?.ask(|reply| Command::Extend { receipts, reply }).await
+    }
+
+    async fn wake(&self) {
+        self.shared.listener.woken().await;
+    }
+
+    async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        let subscriber = self.subscriber();
+        let request = format!(
+            r#"{{"probes":{},"handlers":{},"lease_ms":{},"after":{}}}"#,
+            self.probes(&subscriber).await?,
+            subscriber.handlers,
+            self.shared.store.options.queue_lease.as_millis(),
+            self.shared.looked_at.load(Ordering::Acquire),
+        );
+        self.shared
+            .store
+            .read(|connection| {
+                Box::pin(async move {
+                    let due =
+                        sqlx::query_scalar::<_, Option<i64>>(include_str!("sql/next_due.sql")).bind(request);
+                    let due = due
+                        .fetch_one(connection)
+                        .await
+                        .map_err(|e| store_error("look up the next due time", e))?;
+                    Ok(due.map(Timestamp::from_millis))
+                })
+            })
+            .await
+    }
+
+    async fn maintain(&self, upkeep: &Upkeep) -> Result<UpkeepReport, StoreError> {
+        upkeep::run(&self.shared.store, &self.subscriber(), upkeep).await
+    }
+
+    fn store_id(&self) -> Option<StoreId> {
+        Some(self.shared.store.id)
+    }
+
+    fn lease(&self) -> Duration {
+        self.shared.store.options.queue_lease
+    }
+}
+
+impl std::fmt::Debug for SqliteBus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SqliteBus")
+    }
+}

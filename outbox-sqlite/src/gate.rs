@@ -1,0 +1,151 @@
+//! The writer gate: all writes of the framework in this process pass it one after the other, first come first served,
+//! before BEGIN IMMEDIATE, so that they never meet as SQLITE_BUSY.
+
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+
+use outbox_core::{StoreError, StoreErrorKind};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions, Connection, Executor};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use crate::error::store_error;
+
+/// The one write connection of a store and the queue before it. The connection is the framework's own: opened from
+/// the pool's options, never borrowed from the pool.
+#[derive(Clone)]
+pub(crate) struct Gate {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    options: SqliteConnectOptions,
+    // Fair: tokio's mutex serves in the order of asking.
+    connection: Arc<Mutex<Option<SqliteConnection>>>,
+    /// The task that holds a handler's transaction.
+    holder: StdMutex<Option<tokio::task::Id>>,
+}
+
+/// The right to write.
+pub(crate) struct Pass {
+    shared: Arc<Shared>,
+    guard: OwnedMutexGuard<Option<SqliteConnection>>,
+    /// Whether a transaction may be open on the connection. If so when this is dropped, the connection is not used
+    /// again before it is rolled back.
+    open: bool,
+}
+
+/// Statement texts of several kinds: the connection keeps each prepared.
+const STATEMENT_CACHE: usize = 256;
+
+impl Gate {
+    pub(crate) fn new(options: &SqliteConnectOptions) -> Self {
+        let options =
+            options.clone().statement_cache_capacity(STATEMENT_CACHE).optimize_on_close(false, None);
+        let options = options.disable_statement_logging();
+        Self {
+            shared: Arc::new(Shared {
+                options,
+                connection: Arc::new(Mutex::new(None)),
+                holder: StdMutex::new(None),
+            }),
+        }
+    }
+
+    /// Waits for its turn. The connection is opened when it is first needed, and again after a failure.
+    pub(crate) async fn pass(&self) -> Result<Pass, StoreError> {
+        let guard = Arc::clone(&self.shared.connection).lock_owned().await;
+        let mut pass = Pass { shared: Arc::clone(&self.shared), guard, open: false };
+        pass.open_connection().await?;
+        Ok(pass)
+    }
+
+    /// Whether the calling task holds a handler's transaction, for which it would wait in vain.
+    pub(crate) fn is_held_by_this_task(&self) -> bool {
+        let holder = *self.shared.holder.lock().unwrap_or_else(PoisonError::into_inner);
+        holder.is_some() && holder == tokio::task::try_id()
+    }
+}
+
+impl Pass {
+    /// Opens the connection unless it is open.
+    pub(crate) async fn open_connection(&mut self) -> Result<(), StoreError> {
+        if self.guard.is_none() {
+            let opened = self.shared.options.connect().await;
+            let mut connection = opened.map_err(|e| store_error("open the write connection", e))?;
+            let prepared = connection.execute(include_str!("sql/temp_tables.sql")).await;
+            prepared.map_err(|e| store_error("prepare the write connection", e))?;
+            *self.guard = Some(connection);
+        }
+        Ok(())
+    }
+
+    /// The connection.
+    pub(crate) fn connection(&mut self) -> &mut SqliteConnection {
+        self.guard
+            .as_mut()
+            .unwrap_or_else(|| unreachable!("opened by `pass` and kept until the pass is dropped"))
+    }
+
+    /// The connection, to look at.
+    pub(crate) fn connection_ref(&self) -> &SqliteConnection {
+        self.guard
+            .as_ref()
+            .unwrap_or_else(|| unreachable!("opened by `pass` and kept until the pass is dropped"))
+    }
+
+    /// Marks the pass as a handler's transaction, held by the calling task.
+    pub(crate) fn held_by_this_task(&self) {
+        *self.shared.holder.lock().unwrap_or_else(PoisonError::into_inner) = tokio::task::try_id();
+    }
+
+    /// From here on a transaction may be open.
+    pub(crate) fn opens(&mut self) {
+        self.open = true;
+    }
+
+    /// The transaction is over.
+    pub(crate) fn closes(&mut self) {
+        self.open = false;
+    }
+
+    /// Begins a transaction that writes.
+    pub(crate) async fn begin(&mut self) -> Result<(), StoreError> {
+        self.opens();
+        let begun = self.connection().execute("BEGIN IMMEDIATE").await;
+        begun.map_err(|e| store_error("begin a transaction", e))?;
+        Ok(())
+    }
+
+    /// Commits it.
+    pub(crate) async fn commit(&mut self) -> Result<(), StoreError> {
+        let committed = self.connection().execute("COMMIT").await;
+        committed.map_err(|e| store_error("commit", e))?;
+        self.closes();
+        Ok(())
+    }
+
+    /// Rolls back whatever is open. After a failure other than a busy lock the connection is closed, too, since it may
+    /// be the cause.
+    pub(crate) async fn abandon(&mut self, after: StoreErrorKind) {
+        if self.open {
+            // With no transaction open this is an error without a consequence.
+            let _ = self.connection().execute("ROLLBACK").await;
+            self.closes();
+        }
+        if !matches!(after, StoreErrorKind::Busy | StoreErrorKind::Invalid)
+            && let Some(connection) = self.guard.take()
+        {
+            let _ = connection.close().await;
+        }
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        *self.shared.holder.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        if self.open {
+            // A future was dropped within a transaction. Closing the connection rolls it back.
+            self.guard.take();
+        }
+    }
+}

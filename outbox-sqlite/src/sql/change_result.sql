@@ -1,0 +1,2 @@
+-- How many changes took effect.
+SELECT 'changed' AS part, changes() AS value;

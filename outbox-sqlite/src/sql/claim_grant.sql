@@ -1,0 +1,9 @@
+-- Grants the claims: the attempt is counted, and the token (owner, started_at) is new.
+-- $9 now
+INSERT INTO processed_events (event_id, handler, status, started_at, lease_until, owner, attempts)
+SELECT event_id, handler, 'in_progress', $9, lease_until, owner, 1
+FROM temp.pair
+WHERE NOT lost AND handler <> ''
+ON CONFLICT (event_id, handler) DO UPDATE
+SET status = 'in_progress', started_at = max(excluded.started_at, started_at + 1), processed_at = NULL,
+    lease_until = excluded.lease_until, owner = excluded.owner, attempts = attempts + 1;

@@ -1,0 +1,7 @@
+-- The answers to single claims, by their numbers.
+-- $8 [{n, event_id, handler}]
+SELECT 'claims' AS part, json_group_array(json_array(
+    r.value ->> 'n', g.position IS NOT NULL, p.status, p.started_at, p.attempts, p.lease_until)) AS value
+FROM json_each($8) AS r
+CROSS JOIN processed_events AS p ON p.event_id = r.value ->> 'event_id' AND p.handler = r.value ->> 'handler'
+LEFT JOIN temp.pair AS g ON g.row_id = -(r.value ->> 'n') - 1 AND NOT g.lost;

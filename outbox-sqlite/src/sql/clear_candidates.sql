@@ -1,0 +1,3 @@
+-- Empties the scratch space of a claim.
+DELETE FROM temp.candidate;
+DELETE FROM temp.pair;

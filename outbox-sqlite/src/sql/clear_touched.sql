@@ -1,0 +1,2 @@
+-- Empties the set of rows to settle.
+DELETE FROM temp.touched;

@@ -1,0 +1,23 @@
+-- When the next row of this worker will be due, after the moment of its last claim.
+-- $1 {probes: [{type, waits_for}], handlers: [{name}], lease_ms, after}
+SELECT min(due) FROM (
+    SELECT (
+        SELECT min(a.available_at) FROM event_queue AS a
+        WHERE a.status = 'pending' AND a.event_type = probe.value ->> 'type'
+          AND a.waits_for = probe.value ->> 'waits_for'
+          AND a.available_at > $1 ->> 'after'
+    ) AS due
+    FROM json_each($1, '$.probes') AS probe
+    UNION ALL
+    SELECT (
+        SELECT min(p.lease_until) FROM processed_events AS p
+        WHERE p.status = 'released' AND p.handler = h.value ->> 'name'
+          AND p.lease_until > $1 ->> 'after'
+    )
+    FROM json_each($1, '$.handlers') AS h
+    UNION ALL
+    SELECT (
+        SELECT min(claimed_at) FROM event_queue
+        WHERE status = 'processing' AND claimed_at > ($1 ->> 'after') - ($1 ->> 'lease_ms')
+    ) + ($1 ->> 'lease_ms')
+);

@@ -1,0 +1,16 @@
+-- What was received, as one value: the events, and the claims that go with them.
+SELECT 'received' AS part, json_object(
+    'events', (
+        SELECT json_group_array(json_array(
+            q.id, q.event_id, q.event_type, q.event_version, q.event_key, q.payload, q.headers, q.created_at))
+        FROM event_queue AS q
+        WHERE q.id IN (SELECT row_id FROM temp.pair WHERE row_id > 0 AND NOT lost)
+    ),
+    'claims', (
+        SELECT json_group_array(json_array(c.row_id, c.handler, p.started_at, p.attempts, p.lease_until))
+        FROM temp.pair AS c
+        CROSS JOIN processed_events AS p ON p.event_id = c.event_id AND p.handler = c.handler
+        WHERE c.row_id > 0 AND NOT c.lost AND c.handler <> ''
+    ),
+    'parked', (SELECT count(*) FROM temp.touched)
+) AS value;

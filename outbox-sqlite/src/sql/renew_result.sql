@@ -1,0 +1,2 @@
+-- How many renewals took effect.
+SELECT 'renewed' AS part, changes() AS value;

@@ -1,0 +1,9 @@
+-- Whether any of the handlers is not listed yet.
+-- $1 [{name, event_type}]
+SELECT EXISTS (
+    SELECT 1 FROM json_each($1) AS h
+    WHERE NOT EXISTS (
+        SELECT 1 FROM outbox_handlers AS o
+        WHERE o.event_type = h.value ->> 'event_type' AND o.handler = h.value ->> 'name'
+    )
+);

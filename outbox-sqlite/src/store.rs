@@ -1,0 +1,218 @@
+//! The store: what the parts of this crate share.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+
+use outbox_core::{EnqueueError, Enqueued, Event, NewEvent, SharedClock, StoreError, StoreId, SystemClock};
+use sqlx::ConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqlitePool};
+use tokio::sync::Mutex;
+
+use crate::admin::SqliteAdmin;
+use crate::bus::SqliteBus;
+use crate::connect::{open_pool, refuse_memory};
+use crate::error::store_error;
+use crate::gate::Gate;
+use crate::ledger::SqliteLedger;
+use crate::migrate::{self, Applied, MigrateError};
+use crate::options::SqliteOptions;
+use crate::wake::WakeHub;
+use crate::writer::{Command, Writer};
+
+/// Outbox, queue and ledger in one SQLite database: the starting point of this crate. Clones share everything.
+///
+/// ```no_run
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// use outbox_core::{CancellationToken, Worker};
+/// use outbox_sqlite::SqliteOutbox;
+///
+/// let store = SqliteOutbox::connect("sqlite://app.db").await?;
+/// store.migrate().await?;
+/// let worker = Worker::builder(store.bus(), store.ledger()).build()?;
+/// worker.run(CancellationToken::new()).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct SqliteOutbox {
+    store: Arc<Store>,
+}
+
+/// What bus, ledger and admin share.
+pub(crate) struct Store {
+    pub(crate) id: StoreId,
+    pub(crate) pool: SqlitePool,
+    pub(crate) options: SqliteOptions,
+    pub(crate) clock: SharedClock,
+    pub(crate) gate: Gate,
+    pub(crate) wake: WakeHub,
+    writer: OnceLock<Writer>,
+    /// A connection of our own for reading, so that a pool that the application has exhausted stops nothing.
+    reader: Mutex<Option<SqliteConnection>>,
+}
+
+impl SqliteOutbox {
+    /// Opens the database at `url` (`sqlite://path`), which is created if it is not there: WAL, `synchronous = FULL`,
+    /// a busy timeout of 5 s, foreign keys on.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`], naming the file and the remedy: no database, a directory, not writable, or in memory
+    /// (`sqlite::memory:` vanishes with its last connection, and the framework needs connections of its own).
+    pub async fn connect(url: &str) -> Result<Self, StoreError> {
+        Self::connect_with(url, SqliteOptions::default()).await
+    }
+
+    /// As [`connect`](Self::connect), with other options.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    pub async fn connect_with(url: &str, options: SqliteOptions) -> Result<Self, StoreError> {
+        let pool = open_pool(url, &options).await?;
+        Ok(Self::build(pool, options, Arc::new(SystemClock)))
+    }
+
+    /// Uses the application's pool. Its PRAGMAs are left alone; connections of the framework's own are opened from its
+    /// options when they are first needed, and an in-memory database is refused then.
+    #[must_use]
+    pub fn new(pool: SqlitePool) -> Self {
+        Self::with_options(pool, SqliteOptions::default())
+    }
+
+    /// As [`new`](Self::new), with other options, of which only the lease of rows matters to a pool that is open.
+    #[must_use]
+    pub fn with_options(pool: SqlitePool, options: SqliteOptions) -> Self {
+        Self::build(pool, options, Arc::new(SystemClock))
+    }
+
+    /// Takes the time from `clock`, which tests move. To be called before anything else is taken from the store.
+    #[must_use]
+    pub fn with_clock(self, clock: SharedClock) -> Self {
+        Self::build(self.store.pool.clone(), self.store.options.clone(), clock)
+    }
+
+    fn build(pool: SqlitePool, options: SqliteOptions, clock: SharedClock) -> Self {
+        let connect = pool.connect_options();
+        let store = Store {
+            id: StoreId::new(),
+            gate: Gate::new(&connect),
+            wake: WakeHub::new(&connect),
+            pool,
+            options,
+            clock,
+            writer: OnceLock::new(),
+            reader: Mutex::new(None),
+        };
+        Self { store: Arc::new(store) }
+    }
+
+    /// Brings the tables to this version: creates them, adopts an `event_queue` that is there, or does nothing. Several
+    /// processes may call it at once.
+    ///
+    /// # Errors
+    ///
+    /// [`MigrateError`]: what stands in the way, and that nothing was changed.
+    pub async fn migrate(&self) -> Result<Vec<Applied>, MigrateError> {
+        refuse_memory(&self.store.pool.connect_options())?;
+        let mut connection = self.store.open().await?;
+        migrate::migrate(&mut connection).await
+    }
+
+    /// The queue, for one worker or relay: each call is a bus of its own.
+    #[must_use]
+    pub fn bus(&self) -> SqliteBus {
+        SqliteBus::new(Arc::clone(&self.store))
+    }
+
+    /// The ledger.
+    #[must_use]
+    pub fn ledger(&self) -> SqliteLedger {
+        SqliteLedger::new(Arc::clone(&self.store))
+    }
+
+    /// What an operator may ask and do.
+    #[must_use]
+    pub fn admin(&self) -> SqliteAdmin {
+        SqliteAdmin::new(Arc::clone(&self.store))
+    }
+
+    /// The pool, for the application's own statements.
+    #[must_use]
+    pub fn pool(&self) -> &SqlitePool {
+        &self.store.pool
+    }
+
+    /// Enqueues an event in a transaction of its own, for effects that no transaction can cover: best effort, since a
+    /// crash between the effect and this call loses the event. Otherwise use
+    /// [`tx.enqueue`](outbox_core::Enqueue::enqueue).
+    ///
+    /// # Errors
+    ///
+    /// [`EnqueueError`]; [`EnqueueError::InsideTransaction`] when called within a handler that holds a
+    /// [`SqliteTx`](crate::SqliteTx), which it would wait for.
+    pub async fn enqueue<E: Event>(&self, event: &E) -> Result<Enqueued, EnqueueError> {
+        let enqueued = self.enqueue_all(vec![NewEvent::new(event)?]).await?;
+        Ok(enqueued[0])
+    }
+
+    /// As [`enqueue`](Self::enqueue), for several events, which are written together.
+    ///
+    /// # Errors
+    ///
+    /// As [`enqueue`](Self::enqueue).
+    pub async fn enqueue_all(&self, events: Vec<NewEvent>) -> Result<Vec<Enqueued>, EnqueueError> {
+        if self.store.gate.is_held_by_this_task() {
+            return Err(EnqueueError::InsideTransaction);
+        }
+        let now = self.store.clock.now();
+        let events = events.into_iter().map(|event| event.ready(now)).collect::<Result<Vec<_>, _>>()?;
+        let writer = self.store.writer()?;
+        Ok(writer.ask(|reply| Command::Enqueue { events, reply }).await.map_err(|e: StoreError| e)?)
+    }
+}
+
+impl Store {
+    /// The writer, started when it is first needed.
+    pub(crate) fn writer(&self) -> Result<&Writer, StoreError> {
+        if let Some(writer) = self.writer.get() {
+            return Ok(writer);
+        }
+        refuse_memory(&self.pool.connect_options())?;
+        let writer = Writer::start(self.gate.clone(), Arc::clone(&self.clock), self.wake.clone())?;
+        // Of two that start at once, one is kept; the other's thread ends with its handle.
+        Ok(self.writer.get_or_init(|| writer))
+    }
+
+    /// Opens a connection of our own.
+    pub(crate) async fn open(&self) -> Result<SqliteConnection, StoreError> {
+        let options: SqliteConnectOptions = (*self.pool.connect_options()).clone();
+        options.disable_statement_logging().connect().await.map_err(|e| store_error("open a connection", e))
+    }
+
+    /// Reads on the connection that is kept for it; after a failure it is opened anew.
+    pub(crate) async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        F: for<'c> FnOnce(
+            &'c mut SqliteConnection,
+        ) -> Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'c>>,
+    {
+        let mut reader = self.reader.lock().await;
+        let mut connection = match reader.take() {
+            Some(connection) => connection,
+            None => self.open().await?,
+        };
+        let result = work(&mut connection).await;
+        if result.is_ok() {
+            *reader = Some(connection);
+        }
+        result
+    }
+}
+
+impl std::fmt::Debug for SqliteOutbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SqliteOutbox({})", self.store.pool.connect_options().get_filename().display())
+    }
+}

@@ -1,0 +1,147 @@
+//! Executing a group and answering its commands.
+
+use std::collections::HashSet;
+
+use outbox_core::{ClaimToken, Enqueued, LedgerError, SharedClock, StoreError, StoreErrorKind, Timestamp};
+use sqlx::AssertSqlSafe;
+
+use super::command::LedgerReply;
+use super::group::Group;
+use super::json::{self, Results};
+use super::{Job, statements};
+use crate::error::store_error;
+use crate::gate::Pass;
+use crate::wake::WakeHub;
+
+impl Group {
+    /// Executes the group and answers every command. If it fails, its commands are tried one by one, so that one that
+    /// is at fault fails alone.
+    pub(super) async fn execute(mut self, pass: &mut Pass, clock: &SharedClock, wake: &WakeHub) {
+        if let Some((job, reply)) = self.job.take() {
+            let result = run_job(job, pass).await;
+            wake.notify();
+            let _ = reply.send(result);
+            return;
+        }
+        match self.write(pass, clock.now()).await {
+            Ok(results) => self.answer(results, pass, wake).await,
+            // Nobody is at fault for a lock that others hold, and nothing gets better by more transactions.
+            Err(failure) if self.size == 1 || failure.kind() != StoreErrorKind::Other => self.fail(&failure),
+            Err(_) => {
+                for command in self.into_commands() {
+                    let single = Self::of(command);
+                    match single.write(pass, clock.now()).await {
+                        Ok(results) => single.answer(results, pass, wake).await,
+                        Err(failure) => single.fail(&failure),
+                    }
+                }
+            }
+        }
+    }
+
+    /// One call: BEGIN IMMEDIATE, the statements, COMMIT.
+    async fn write(&self, pass: &mut Pass, now: Timestamp) -> Result<Results, StoreError> {
+        pass.open_connection().await?;
+        let mut query = sqlx::query(AssertSqlSafe(statements::text(self)));
+        for argument in json::arguments(self, now) {
+            query = query.bind(argument);
+        }
+        let query = query.bind(now.as_millis());
+        pass.opens();
+        // `fetch_all`, since anything less stops after the first row and leaves the transaction open.
+        let written = query.fetch_all(pass.connection()).await;
+        match written.map_err(|e| store_error("write", e)).and_then(|rows| Results::read(&rows)) {
+            Ok(results) => {
+                pass.closes();
+                Ok(results)
+            }
+            Err(failure) => {
+                pass.abandon(failure.kind()).await;
+                Err(failure)
+            }
+        }
+    }
+
+    async fn answer(mut self, results: Results, pass: &mut Pass, wake: &WakeHub) {
+        if self.may_wake() {
+            wake.notify();
+        }
+        let changes = std::mem::take(&mut self.changes);
+        let changes =
+            changes.into_iter().map(|(token, change, reply)| (token, change.status(), reply)).collect();
+        answer_tokens(changes, results.changed, pass).await;
+        let renewals = std::mem::take(&mut self.renewals);
+        let renewals = renewals.into_iter().map(|(token, _, reply)| (token, "in_progress", reply)).collect();
+        answer_tokens(renewals, results.renewed, pass).await;
+        for (_, _, reply) in self.settlements {
+            let _ = reply.send(Ok(()));
+        }
+        for (_, reply) in self.extensions {
+            let _ = reply.send(Ok(()));
+        }
+        let mut fresh: HashSet<String> = results.enqueued.into_iter().collect();
+        for (events, reply) in self.enqueues {
+            let ids = events.iter().map(|event| event.envelope.id);
+            let _ = reply
+                .send(Ok(ids.map(|id| Enqueued { id, duplicate: !fresh.remove(&id.to_string()) }).collect()));
+        }
+        if let Some((request, reply)) = self.receive {
+            let _ = reply.send(json::batch(results.received.as_deref().unwrap_or_default(), &request));
+        }
+        if !self.claims.is_empty() {
+            json::answer_claims(results.claims.as_deref().unwrap_or_default(), self.claims);
+        }
+    }
+}
+
+/// Answers changes of claims. If all of them took effect there is nothing to ask; else each is judged by where its
+/// claim stands now, which also recognises a call that was repeated after its answer was lost.
+async fn answer_tokens(
+    changes: Vec<(ClaimToken, &'static str, LedgerReply)>,
+    effective: i64,
+    pass: &mut Pass,
+) {
+    let outcomes = if i64::try_from(changes.len()) == Ok(effective) {
+        changes.iter().map(|_| Ok(())).collect()
+    } else {
+        judge(&changes, pass).await
+    };
+    for ((_, _, reply), outcome) in changes.into_iter().zip(outcomes) {
+        let _ = reply.send(outcome);
+    }
+}
+
+async fn judge(
+    changes: &[(ClaimToken, &'static str, LedgerReply)],
+    pass: &mut Pass,
+) -> Vec<Result<(), LedgerError>> {
+    let tokens: Vec<_> = changes.iter().map(|(token, ..)| json::token(token)).collect();
+    let query = sqlx::query_scalar::<_, String>(include_str!("../sql/held.sql"));
+    let text = query.bind(serde_json::Value::from(tokens).to_string()).fetch_one(pass.connection()).await;
+    let held = text.map_err(|e| store_error("look at claims", e)).and_then(|text| json::held(&text));
+    let held = match held {
+        Ok(held) if held.len() == changes.len() => held,
+        Ok(_) => return changes.iter().map(|_| Err(LedgerError::LeaseLost)).collect(),
+        Err(failure) => return changes.iter().map(|_| Err(failure.clone().into())).collect(),
+    };
+    let outcome = |(status, ours): (Option<String>, bool), wanted: &str| {
+        let stands = ours && status.is_some_and(|status| status == wanted || status == "done");
+        if stands { Ok(()) } else { Err(LedgerError::LeaseLost) }
+    };
+    changes.iter().zip(held).map(|((_, wanted, _), held)| outcome(held, wanted)).collect()
+}
+
+/// A job has the connection for itself, within a transaction.
+async fn run_job(job: Job, pass: &mut Pass) -> Result<(), StoreError> {
+    let worked = async {
+        pass.open_connection().await?;
+        pass.begin().await?;
+        job(pass.connection()).await?;
+        pass.commit().await
+    };
+    let result = worked.await;
+    if let Err(failure) = &result {
+        pass.abandon(failure.kind()).await;
+    }
+    result
+}

@@ -1,0 +1,144 @@
+//! The writer: one thread on which all writes of a store are put together into few transactions (group commit).
+//!
+//! It has a thread and runtime of its own, so that neither a handler that blocks the application's threads nor a busy
+//! runtime keeps leases from being renewed.
+
+mod command;
+mod execute;
+mod group;
+pub(crate) mod json;
+mod statements;
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+
+use outbox_core::{SharedClock, StoreError, StoreErrorKind};
+use sqlx::sqlite::SqliteConnection;
+use tokio::sync::{mpsc, oneshot};
+
+pub(crate) use self::command::{Batch, Change, Command, ReceiveRequest, SettleItem};
+use self::group::Group;
+use crate::gate::Gate;
+use crate::wake::WakeHub;
+
+/// Commands that may wait before their senders do.
+const QUEUE: usize = 4_096;
+
+/// A handle of the writer. The thread ends when the last handle is dropped.
+#[derive(Clone)]
+pub(crate) struct Writer {
+    commands: mpsc::Sender<Command>,
+}
+
+/// A piece of work with the write connection, within a transaction of its own.
+pub(crate) type Job = Box<
+    dyn for<'c> FnOnce(
+            &'c mut SqliteConnection,
+        ) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + 'c>>
+        + Send,
+>;
+
+impl Writer {
+    /// Starts the thread.
+    pub(crate) fn start(gate: Gate, clock: SharedClock, wake: WakeHub) -> Result<Self, StoreError> {
+        let (commands, receiver) = mpsc::channel(QUEUE);
+        let failed =
+            |e| StoreError::with_source(StoreErrorKind::Unavailable, "the writer's thread cannot start", e);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        std::thread::Builder::new()
+            .name("outbox-writer".to_owned())
+            .spawn(move || {
+                runtime.block_on(Loop { gate, clock, wake, carried: VecDeque::new() }.run(receiver))
+            })
+            .map_err(failed)?;
+        Ok(Self { commands })
+    }
+
+    /// Sends a command and waits for its answer.
+    pub(crate) async fn ask<T, E: From<StoreError>>(
+        &self,
+        command: impl FnOnce(oneshot::Sender<Result<T, E>>) -> Command,
+    ) -> Result<T, E> {
+        let gone = || E::from(StoreError::new(StoreErrorKind::Unavailable, "the store's writer has ended"));
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(command(reply)).await.map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+
+    /// Runs `job` on the writer's thread, in a transaction of its own, and returns what it makes.
+    pub(crate) async fn transaction<T, F>(&self, job: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(
+                &'c mut SqliteConnection,
+            ) -> Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'c>>
+            + Send
+            + 'static,
+    {
+        let (send, receive) = oneshot::channel();
+        self.ask(|reply| {
+            let job: Job = Box::new(move |connection| {
+                Box::pin(async move {
+                    let made = job(connection).await?;
+                    // The caller may have gone; the work is done all the same.
+                    let _ = send.send(made);
+                    Ok(())
+                })
+            });
+            Command::Job { job, reply }
+        })
+        .await?;
+        receive.await.map_err(|_| StoreError::new(StoreErrorKind::Other, "the transaction gave no result"))
+    }
+}
+
+struct Loop {
+    gate: Gate,
+    clock: SharedClock,
+    wake: WakeHub,
+    /// Commands that did not fit the group at hand.
+    carried: VecDeque<Command>,
+}
+
+impl Loop {
+    async fn run(mut self, mut commands: mpsc::Receiver<Command>) {
+        loop {
+            let first = match self.carried.pop_front() {
+                Some(command) => command,
+                None => match commands.recv().await {
+                    Some(command) => command,
+                    None => return,
+                },
+            };
+            // Whatever is sent while we wait for our turn fits in the same transaction.
+            let pass = self.gate.pass().await;
+            let group = self.gather(first, &mut commands);
+            match pass {
+                Ok(mut pass) => group.execute(&mut pass, &self.clock, &self.wake).await,
+                Err(failure) => group.fail(&failure),
+            }
+        }
+    }
+
+    /// Puts together what is waiting.
+    fn gather(&mut self, first: Command, commands: &mut mpsc::Receiver<Command>) -> Group {
+        let mut group = Group::default();
+        let mut left = VecDeque::new();
+        let carried = std::mem::take(&mut self.carried);
+        let mut next = Some(first);
+        let mut carried = carried.into_iter();
+        while let Some(command) = next {
+            if let Err(command) = group.add(command) {
+                left.push_back(command);
+            }
+            if group.is_full() {
+                break;
+            }
+            next = carried.next().or_else(|| commands.try_recv().ok());
+        }
+        left.extend(carried);
+        self.carried = left;
+        group
+    }
+}

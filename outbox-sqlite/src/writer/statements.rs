@@ -1,0 +1,78 @@
+//! The statements of a group, put together into one text per kind of group.
+
+use super::group::Group;
+
+macro_rules! sql {
+    ($name:literal) => {
+        include_str!(concat!("../sql/", $name, ".sql"))
+    };
+}
+
+/// The text that executes a group in one transaction: one call to the database, whatever the group holds. There are
+/// few kinds of groups, so each text is prepared once.
+pub(super) fn text(group: &Group) -> String {
+    let mut text = String::with_capacity(16 * 1024);
+    let mut add = |statements: &[&str]| statements.iter().for_each(|statement| text.push_str(statement));
+    add(&["BEGIN IMMEDIATE;\n"]);
+    if !group.renewals.is_empty() {
+        add(&[sql!("renew"), sql!("renew_result")]);
+    }
+    if !group.extensions.is_empty() {
+        add(&[sql!("extend")]);
+    }
+    if !group.changes.is_empty() {
+        add(&[sql!("change"), sql!("change_result")]);
+    }
+    if let Some(settlers) = group.settling() {
+        add(&[sql!("clear_touched"), sql!("settle_touched"), sql!("settle_dead")]);
+        if settlers.grants {
+            add(&[sql!("settle_done"), sql!("requeue_others"), sql!("requeue")]);
+        } else {
+            add(&[sql!("settle_plain")]);
+        }
+        add(&[sql!("wake_key")]);
+    }
+    if !group.enqueues.is_empty() {
+        add(&[sql!("enqueue_many")]);
+    }
+    if group.receive.is_some() || !group.claims.is_empty() {
+        add(&[sql!("clear_candidates")]);
+    }
+    if let Some((request, _)) = &group.receive {
+        add(&[sql!("receive_candidates"), sql!("receive_ids")]);
+        if request.subscriber.grants {
+            add(&[
+                sql!("receive_pairs"),
+                sql!("clear_touched"),
+                sql!("receive_touched"),
+                sql!("receive_cut"),
+                sql!("receive_rows"),
+            ]);
+        } else {
+            add(&[
+                sql!("receive_plain"),
+                sql!("clear_touched"),
+                sql!("receive_plain_park"),
+                sql!("receive_cut"),
+                sql!("receive_rows"),
+            ]);
+        }
+    }
+    if !group.claims.is_empty() {
+        add(&[sql!("claim_pairs")]);
+    }
+    if group.grants() {
+        add(&[sql!("claim_lost"), sql!("claim_grant")]);
+    }
+    if let Some((request, _)) = &group.receive {
+        if request.subscriber.grants {
+            add(&[sql!("requeue_others"), sql!("requeue"), sql!("wake_key")]);
+        }
+        add(&[sql!("receive_result")]);
+    }
+    if !group.claims.is_empty() {
+        add(&[sql!("claim_result")]);
+    }
+    add(&["COMMIT;"]);
+    text
+}

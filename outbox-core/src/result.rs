@@ -98,6 +98,8 @@ pub trait IntoHandlerResult {
     fn into_handler_result(self) -> Result<(), HandlerFailure>;
 }
 
+// Without it the compiler talks about a conversion that the author has never heard of.
+#[diagnostic::do_not_recommend]
 impl<E: Into<BoxError>> IntoHandlerResult for Result<(), E> {
     fn into_handler_result(self) -> Result<(), HandlerFailure> {
         self.map_err(|error| HandlerFailure::of(&*error.into()))

@@ -1,6 +1,8 @@
 //! Types of a signature, rewritten so that they mean the same inside the generated module.
 
 use proc_macro2::Span;
+use quote::ToTokens;
+use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Lifetime, Path, PathSegment, Type, TypeFnPtr, TypeImplTrait, TypePath, TypeReference};
 
@@ -21,6 +23,11 @@ pub(crate) fn path_one_level_down(mut path: Path) -> Path {
 pub(crate) fn with_static_lifetimes(mut ty: Type) -> Type {
     StaticLifetimes.visit_type_mut(&mut ty);
     ty
+}
+
+/// A span for generated code that is to be reported at `tokens`. It stays generated code for lints and hygiene.
+pub(crate) fn generated_at(tokens: &impl ToTokens) -> Span {
+    Span::call_site().located_at(tokens.span())
 }
 
 /// `ty` without the invisible groups of `macro_rules` and without parentheses.
@@ -92,7 +99,6 @@ impl VisitMut for ImplTrait {
 
 #[cfg(test)]
 mod tests {
-    use quote::ToTokens;
     use syn::parse_quote;
 
     use super::*;

@@ -1,20 +1,19 @@
 //! Reads `#[event(…)]`.
 
 use proc_macro2::TokenStream;
-use quote::ToTokens;
-use syn::parse::ParseStream;
-use syn::{DeriveInput, LitInt, LitStr, Meta, Path};
+use quote::quote;
+use syn::{Attribute, DeriveInput, LitStr, Meta, Path};
 
-use crate::arguments::{self, Argument, checked_text, value};
+use crate::arguments::{self, Argument, Value};
 use crate::diagnostics::Diagnostics;
 use crate::rules;
 
-const ARGUMENTS: [Argument; 5] = [
-    Argument { name: "type", form: "type = \"movie.added\"" },
-    Argument { name: "version", form: "version = 1" },
-    Argument { name: "key", form: "key = \"movie_id\"" },
-    Argument { name: "upcast", form: "upcast = path::to::function" },
-    Argument { name: "crate", form: "crate = path::to::outbox" },
+const ARGUMENTS: &[Argument] = &[
+    Argument { name: "type", form: "`type = \"movie.added\"`" },
+    Argument { name: "version", form: "`version = 1`" },
+    Argument { name: "key", form: "`key = \"movie_id\"`" },
+    Argument { name: "upcast", form: "`upcast = path::to::function`" },
+    Argument { name: "crate", form: "`crate = path::to::outbox`" },
 ];
 
 /// What an author wrote; `None` where nothing, or nothing right, was written.
@@ -36,16 +35,17 @@ impl EventArgs {
             upcast: None,
             krate: arguments::default_crate(),
         };
-        let tokens = attribute_tokens(input, diagnostics);
-        let given = arguments::read_list(tokens, &ARGUMENTS, diagnostics, |argument, input| {
-            args.read_one(argument, input)
+        let tokens = diagnostics.ok(list(&input.attrs));
+        let is_list = tokens.is_some();
+        let given = arguments::read_list(tokens.unwrap_or_default(), ARGUMENTS, diagnostics, |value| {
+            args.read_one(&value)
         });
-        if !given.contains("type") {
+        if is_list && given.lacks("type") {
             let message = "an event needs a type: add `#[event(type = \"movie.added\")]`; it is stored and sent under that \
                            name, so choose one that stays when the Rust type is renamed";
             diagnostics.error(&input.ident, message);
         }
-        let version_is_first = !given.contains("version") || args.version == Some(1);
+        let version_is_first = given.lacks("version") || args.version == Some(1);
         if let Some(upcast) = args.upcast.as_ref().filter(|_| version_is_first) {
             let message = "`upcast` is for payloads of a lower version, and there is none below 1: set `version` to 2 or more";
             diagnostics.error(upcast, message);
@@ -53,36 +53,33 @@ impl EventArgs {
         args
     }
 
-    fn read_one(&mut self, argument: &Argument, input: ParseStream<'_>) -> syn::Result<()> {
-        match argument.name {
-            "type" => self.event_type = Some(checked_text(input, argument, rules::event_type)?),
-            "version" => self.version = Some(version(input, argument)?),
-            "key" => self.key = Some(value(input, argument)?),
-            "upcast" => self.upcast = Some(arguments::path(input, argument)?),
-            _ => self.krate = arguments::path(input, argument)?,
+    fn read_one(&mut self, value: &Value<'_>) -> syn::Result<()> {
+        match value.argument.name {
+            "type" => self.event_type = Some(value.text(rules::event_type)?),
+            "version" => self.version = Some(value.count()?),
+            "key" => self.key = Some(value.parse()?),
+            "upcast" => self.upcast = Some(value.path()?),
+            _ => self.krate = value.path()?,
         }
         Ok(())
     }
 }
 
-fn attribute_tokens(input: &DeriveInput, diagnostics: &mut Diagnostics) -> TokenStream {
+/// The contents of all `#[event(…)]` as one list.
+fn list(attributes: &[Attribute]) -> syn::Result<TokenStream> {
     let mut tokens = TokenStream::new();
-    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("event")) {
-        if let Meta::List(list) = &attribute.meta {
-            if !tokens.is_empty() {
-                <syn::Token![,]>::default().to_tokens(&mut tokens);
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("event")) {
+        match &attribute.meta {
+            Meta::List(list) if tokens.is_empty() => tokens = list.tokens.clone(),
+            Meta::List(list) => {
+                let more = &list.tokens;
+                tokens.extend(quote!(, #more));
             }
-            tokens.extend(list.tokens.clone());
-        } else {
-            diagnostics.error(attribute, "expected `#[event(type = \"movie.added\")]`");
+            Meta::Path(_) => {}
+            Meta::NameValue(value) => {
+                return Err(syn::Error::new_spanned(value, "expected `event(type = \"movie.added\")`"));
+            }
         }
     }
-    tokens
-}
-
-fn version(input: ParseStream<'_>, argument: &Argument) -> syn::Result<u32> {
-    let literal: LitInt = value(input, argument)?;
-    literal.base10_parse::<u32>().ok().filter(|version| *version > 0).ok_or_else(|| {
-        syn::Error::new(literal.span(), format!("`version` is a whole number from 1 to {}", u32::MAX))
-    })
+    Ok(tokens)
 }

@@ -53,8 +53,8 @@ fn name(member: &Member) -> String {
 
 fn unknown_field(field: &str, fields: &Fields, names: &[String]) -> String {
     if fields.is_empty() {
-        return format!("there is no field `{field}`: the event has no fields, so it has no key");
+        return format!("there is no field `{field}`: this event has no fields, so it has no key");
     }
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    format!("there is no field `{field}`; the fields are {}", names.join(", "))
+    format!("there is no field `{field}`; this event has {}", names.join(", "))
 }

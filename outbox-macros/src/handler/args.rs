@@ -4,22 +4,21 @@ use std::time::Duration;
 
 use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt;
-use syn::parse::ParseStream;
-use syn::{Ident, LitInt, Path, Signature, Token, Type, parenthesized};
+use syn::{Ident, Path, Signature, Token, Type, parenthesized};
 
-use crate::arguments::{self, Argument, checked_text, expected, value};
+use crate::arguments::{self, Argument, Value};
 use crate::diagnostics::Diagnostics;
 use crate::{rules, types};
 
-const ARGUMENTS: [Argument; 8] = [
-    Argument { name: "name", form: "name = \"poster_sync\"" },
-    Argument { name: "idempotency", form: "idempotency = Scenario` or `idempotency(skip = \"reason\")" },
-    Argument { name: "timeout", form: "timeout = \"30s\"" },
-    Argument { name: "max_attempts", form: "max_attempts = 5" },
-    Argument { name: "lease", form: "lease = \"10m\"" },
-    Argument { name: "on_dead", form: "on_dead = \"continue\"` or `on_dead = \"block\"" },
-    Argument { name: "module", form: "module = other_name" },
-    Argument { name: "crate", form: "crate = path::to::outbox" },
+const ARGUMENTS: &[Argument] = &[
+    Argument { name: "name", form: "`name = \"poster_sync\"`" },
+    Argument { name: "idempotency", form: "`idempotency = Scenario` or `idempotency(skip = \"reason\")`" },
+    Argument { name: "timeout", form: "`timeout = \"30s\"`" },
+    Argument { name: "max_attempts", form: "`max_attempts = 5`" },
+    Argument { name: "lease", form: "`lease = \"10m\"`" },
+    Argument { name: "on_dead", form: "`on_dead = \"continue\"` or `on_dead = \"block\"`" },
+    Argument { name: "module", form: "`module = other_name`" },
+    Argument { name: "crate", form: "`crate = path::to::outbox`" },
 ];
 
 /// What an author wrote; `None` where nothing, or nothing right, was written.
@@ -62,10 +61,8 @@ impl HandlerArgs {
     /// Reads all arguments, and reports all mistakes in them.
     pub(crate) fn read(tokens: TokenStream, diagnostics: &mut Diagnostics) -> Self {
         let mut args = Self::none();
-        let given = arguments::read_list(tokens, &ARGUMENTS, diagnostics, |argument, input| {
-            args.read_one(argument, input)
-        });
-        if !given.contains("name") {
+        let given = arguments::read_list(tokens, ARGUMENTS, diagnostics, |value| args.read_one(&value));
+        if given.lacks("name") {
             let message = "a handler needs a name: `name = \"poster_sync\"`; the ledger knows it by that name, so choose \
                            one that stays when the function is moved or renamed";
             diagnostics.ok::<()>(Err(syn::Error::new(Span::call_site(), message)));
@@ -91,47 +88,44 @@ impl HandlerArgs {
         }
     }
 
-    fn read_one(&mut self, argument: &Argument, input: ParseStream<'_>) -> syn::Result<()> {
-        match argument.name {
-            "name" => self.name = Some(checked_text(input, argument, rules::handler_name)?),
-            "idempotency" => self.idempotency = Some(idempotency(input, argument)?),
-            "timeout" => self.timeout = Some(checked_text(input, argument, rules::duration)?),
-            "max_attempts" => self.max_attempts = Some(max_attempts(input, argument)?),
-            "lease" => self.lease = Some(checked_text(input, argument, rules::duration)?),
-            "on_dead" => self.on_dead = Some(checked_text(input, argument, on_dead)?),
-            "module" => self.module = Some(value(input, argument)?),
-            _ => self.krate = arguments::path(input, argument)?,
+    fn read_one(&mut self, value: &Value<'_>) -> syn::Result<()> {
+        match value.argument.name {
+            "name" => self.name = Some(value.text(rules::handler_name)?),
+            "idempotency" => self.idempotency = Some(idempotency(value)?),
+            "timeout" => self.timeout = Some(value.text(rules::duration)?),
+            "max_attempts" => self.max_attempts = Some(value.count()?),
+            "lease" => self.lease = Some(value.text(rules::duration)?),
+            "on_dead" => self.on_dead = Some(value.text(on_dead)?),
+            "module" => self.module = Some(value.parse()?),
+            _ => self.krate = value.path()?,
         }
         Ok(())
     }
 }
 
-fn idempotency(input: ParseStream<'_>, argument: &Argument) -> syn::Result<Idempotency> {
-    if input.peek(Token![=]) {
-        return value(input, argument).map(|scenario| Idempotency::Scenario(Box::new(scenario)));
-    }
-    if !input.peek(syn::token::Paren) {
-        return Err(expected(input, argument));
+fn idempotency(value: &Value<'_>) -> syn::Result<Idempotency> {
+    if !value.input.peek(syn::token::Paren) {
+        return value.parse().map(|scenario| Idempotency::Scenario(Box::new(scenario)));
     }
     let content;
-    parenthesized!(content in input);
-    let skip = content.call(Ident::parse_any).ok().filter(|ident| ident == "skip");
-    let reason = match skip {
-        Some(_) => checked_text(&content, argument, rules::reason)?,
-        None => return Err(expected(&content, argument)),
-    };
-    content.parse::<Option<Token![,]>>()?;
-    if !content.is_empty() {
-        return Err(expected(&content, argument));
+    parenthesized!(content in value.input);
+    let reason = skip_reason(&value.within(&content));
+    if reason.is_err() {
+        // What is left unread would be a second mistake.
+        content.parse::<TokenStream>()?;
     }
-    Ok(Idempotency::Skipped(reason))
+    reason.map(Idempotency::Skipped)
 }
 
-fn max_attempts(input: ParseStream<'_>, argument: &Argument) -> syn::Result<u32> {
-    let literal: LitInt = value(input, argument)?;
-    literal.base10_parse::<u32>().ok().filter(|attempts| *attempts > 0).ok_or_else(|| {
-        syn::Error::new(literal.span(), format!("`max_attempts` is a whole number from 1 to {}", u32::MAX))
-    })
+/// Reads `skip = "reason"`.
+fn skip_reason(inner: &Value<'_>) -> syn::Result<String> {
+    let expected = inner.expected();
+    if !inner.input.call(Ident::parse_any).is_ok_and(|ident| ident == "skip") {
+        return Err(expected);
+    }
+    let reason = inner.text(rules::reason)?;
+    inner.input.parse::<Option<Token![,]>>()?;
+    if inner.input.is_empty() { Ok(reason) } else { Err(inner.expected()) }
 }
 
 fn on_dead(text: &str) -> Result<OnDead, String> {

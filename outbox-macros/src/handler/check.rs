@@ -27,6 +27,7 @@ pub(crate) fn handler(
     let mut arguments = arguments?.into_iter();
     Some(Handler {
         cfgs: item.cfgs.clone(),
+        is_deprecated: item.is_deprecated,
         vis: item.vis.clone(),
         function: sig.ident.clone(),
         module: args.module_of(sig),
@@ -137,7 +138,8 @@ fn transaction(
     diagnostics: &mut Diagnostics,
 ) -> Option<Argument> {
     if position == 0 {
-        diagnostics.error(reference, format!("{EVENT}; a transaction follows it"));
+        let hint = if reference.mutability.is_some() { "; a transaction follows it" } else { "" };
+        diagnostics.error(reference, format!("{EVENT}{hint}"));
         return None;
     }
     if reference.mutability.is_none() {

@@ -11,6 +11,7 @@ use crate::diagnostics::Diagnostics;
 pub(crate) struct HandlerItem {
     /// The `cfg`s of the function, which hold for its module, too.
     pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) is_deprecated: bool,
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
 }
@@ -19,6 +20,11 @@ impl HandlerItem {
     /// Reads a function up to its body; anything else is a mistake.
     pub(crate) fn read(tokens: TokenStream, diagnostics: &mut Diagnostics) -> Option<Self> {
         diagnostics.ok(Self::parse.parse2(tokens))
+    }
+
+    /// Whether a module can stand beside the function, which is not so within an `impl` or a trait.
+    pub(crate) fn is_free(&self) -> bool {
+        self.sig.receiver().is_none()
     }
 
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
@@ -32,7 +38,8 @@ impl HandlerItem {
             return Err(input.error("a handler has a body"));
         }
         input.parse::<TokenTree>()?;
-        Ok(Self { cfgs: cfgs(&attributes), vis, sig })
+        let is_deprecated = attributes.iter().any(|attribute| attribute.path().is_ident("deprecated"));
+        Ok(Self { cfgs: cfgs(&attributes), is_deprecated, vis, sig })
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn event_handler(args: TokenStream, function: TokenStream) -> TokenSt
     let generated = match diagnostics.finish(handler) {
         Ok(handler) => expand::module(&handler),
         Err(mistakes) => {
-            let stub = item.as_ref().map(|item| expand::stub(&args, item));
+            let stub = item.filter(HandlerItem::is_free).map(|item| expand::stub(&args, &item));
             quote!(#mistakes #stub)
         }
     };

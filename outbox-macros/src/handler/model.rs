@@ -9,6 +9,7 @@ use super::args::{Idempotency, OnDead};
 /// Everything that the expansion depends on.
 pub(crate) struct Handler {
     pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) is_deprecated: bool,
     pub(crate) vis: Visibility,
     pub(crate) function: Ident,
     pub(crate) module: Ident,

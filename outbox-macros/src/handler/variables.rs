@@ -8,7 +8,7 @@ use syn::ext::IdentExt;
 use syn::{Ident, Pat};
 
 /// Variables that the generated code has beside the arguments.
-const OURS: [&str; 5] = ["run", "claim", "call", "tx", "failure"];
+const OURS: [&str; 6] = ["run", "claim", "call", "tx", "result", "failure"];
 
 /// Gives each argument a variable of its own.
 #[derive(Default)]

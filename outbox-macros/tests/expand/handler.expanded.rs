@@ -30,44 +30,43 @@ pub mod poster_sync {
     use super::*;
     use ::core::result::Result::{Err, Ok};
     /// The handler `poster_sync`, as the registry knows it.
-    pub static HANDLER: ::outbox::Handler = ::outbox::Handler::new::<
-        MovieAdded,
-    >("poster_sync", run)
-        .location(file!(), line!(), module_path!())
-        .needs(
-            &[
-                <State<Posters> as ::outbox::FromDelivery>::need,
-                <Delivery as ::outbox::FromDelivery>::need,
-            ],
-        )
-        .timeout(::core::time::Duration::from_secs(30))
-        .max_attempts(5)
-        .lease(::core::time::Duration::from_millis(1500))
-        .on_dead(::outbox::OnDead::Block)
-        .check(
-            ::outbox::IdempotencyCheck::Skipped(
-                "the poster's file name is the movie's id",
-            ),
-        );
+    pub static HANDLER: ::outbox::Handler = {
+        let run: fn(::outbox::HandlerRun) -> ::outbox::RunFuture = |run| {
+            ::std::boxed::Box::pin(async move {
+                let claim = run.claim().await?;
+                let call = async {
+                    let event = claim.event::<MovieAdded>()?;
+                    let posters = claim.arg::<State<Posters>>()?;
+                    let delivery = claim.arg::<Delivery>()?;
+                    let result = super::poster_sync(event, posters, delivery).await;
+                    ::outbox::IntoHandlerResult::into_handler_result(result)
+                };
+                match claim.guard(call).await {
+                    Ok(()) => claim.done().await,
+                    Err(failure) => claim.release(failure).await,
+                }
+            })
+        };
+        ::outbox::Handler::new::<MovieAdded>("poster_sync", run)
+            .location(file!(), line!(), module_path!())
+            .needs(
+                &[
+                    <State<Posters> as ::outbox::FromDelivery>::need,
+                    <Delivery as ::outbox::FromDelivery>::need,
+                ],
+            )
+            .timeout(::core::time::Duration::from_secs(30))
+            .max_attempts(5)
+            .lease(::core::time::Duration::from_millis(1500))
+            .on_dead(::outbox::OnDead::Block)
+            .check(
+                ::outbox::IdempotencyCheck::Skipped(
+                    "the poster's file name is the movie's id",
+                ),
+            )
+    };
     ::outbox::__private::inventory::submit! {
         ::outbox::Registration(& HANDLER)
-    }
-    fn run(run: ::outbox::HandlerRun) -> ::outbox::RunFuture {
-        ::std::boxed::Box::pin(async move {
-            let claim = run.claim().await?;
-            let call = async {
-                let event = claim.event::<MovieAdded>()?;
-                let posters = claim.arg::<State<Posters>>()?;
-                let delivery = claim.arg::<Delivery>()?;
-                ::outbox::IntoHandlerResult::into_handler_result(
-                    super::poster_sync(event, posters, delivery).await,
-                )
-            };
-            match claim.guard(call).await {
-                Ok(()) => claim.done().await,
-                Err(failure) => claim.release(failure).await,
-            }
-        })
     }
     /// Checks of the handler `poster_sync`.
     #[cfg(test)]

@@ -19,28 +19,27 @@ mod clock_handler {
     use super::*;
     use ::core::result::Result::{Err, Ok};
     /// The handler `clock`, as the registry knows it.
-    pub static HANDLER: super::renamed::Handler = super::renamed::Handler::new::<
-        Tick,
-    >("clock", run)
-        .location(file!(), line!(), module_path!())
-        .check(super::renamed::IdempotencyCheck::Missing);
+    pub static HANDLER: super::renamed::Handler = {
+        let run: fn(super::renamed::HandlerRun) -> super::renamed::RunFuture = |run| {
+            ::std::boxed::Box::pin(async move {
+                let claim = run.claim().await?;
+                let call = async {
+                    let event = claim.event::<Tick>()?;
+                    let result = super::clock(event).await;
+                    super::renamed::IntoHandlerResult::into_handler_result(result)
+                };
+                match claim.guard(call).await {
+                    Ok(()) => claim.done().await,
+                    Err(failure) => claim.release(failure).await,
+                }
+            })
+        };
+        super::renamed::Handler::new::<Tick>("clock", run)
+            .location(file!(), line!(), module_path!())
+            .check(super::renamed::IdempotencyCheck::Missing)
+    };
     super::renamed::__private::inventory::submit! {
         super::renamed::Registration(& HANDLER)
-    }
-    fn run(run: super::renamed::HandlerRun) -> super::renamed::RunFuture {
-        ::std::boxed::Box::pin(async move {
-            let claim = run.claim().await?;
-            let call = async {
-                let event = claim.event::<Tick>()?;
-                super::renamed::IntoHandlerResult::into_handler_result(
-                    super::clock(event).await,
-                )
-            };
-            match claim.guard(call).await {
-                Ok(()) => claim.done().await,
-                Err(failure) => claim.release(failure).await,
-            }
-        })
     }
     /// Checks of the handler `clock`.
     #[cfg(test)]

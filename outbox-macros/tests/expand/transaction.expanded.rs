@@ -49,32 +49,31 @@ mod search_index {
     use super::*;
     use ::core::result::Result::{Err, Ok};
     /// The handler `search_index`, as the registry knows it.
-    pub static HANDLER: ::outbox::Handler = ::outbox::Handler::new::<
-        MovieAdded,
-    >("search_index", run)
-        .location(file!(), line!(), module_path!())
-        .needs(&[<State<&'static str> as ::outbox::FromDelivery>::need])
-        .transaction(::outbox::TransactionType::of::<TestTx<'static>>())
-        .check(::outbox::IdempotencyCheck::Scenario);
+    pub static HANDLER: ::outbox::Handler = {
+        let run: fn(::outbox::HandlerRun) -> ::outbox::RunFuture = |run| {
+            ::std::boxed::Box::pin(async move {
+                let claim = run.claim().await?;
+                let mut tx = claim.begin::<TestTx<'static>>().await?;
+                let call = async {
+                    let event = claim.event::<MovieAdded>()?;
+                    let language = claim.arg::<State<&'static str>>()?;
+                    let result = super::search_index(event, &mut tx, language).await;
+                    ::outbox::IntoHandlerResult::into_handler_result(result)
+                };
+                match claim.guard(call).await {
+                    Ok(()) => claim.commit(tx).await,
+                    Err(failure) => claim.rollback(tx, failure).await,
+                }
+            })
+        };
+        ::outbox::Handler::new::<MovieAdded>("search_index", run)
+            .location(file!(), line!(), module_path!())
+            .needs(&[<State<&'static str> as ::outbox::FromDelivery>::need])
+            .transaction(::outbox::TransactionType::of::<TestTx<'static>>())
+            .check(::outbox::IdempotencyCheck::Scenario)
+    };
     ::outbox::__private::inventory::submit! {
         ::outbox::Registration(& HANDLER)
-    }
-    fn run(run: ::outbox::HandlerRun) -> ::outbox::RunFuture {
-        ::std::boxed::Box::pin(async move {
-            let claim = run.claim().await?;
-            let mut tx = claim.begin::<TestTx<'static>>().await?;
-            let call = async {
-                let event = claim.event::<MovieAdded>()?;
-                let language = claim.arg::<State<&'static str>>()?;
-                ::outbox::IntoHandlerResult::into_handler_result(
-                    super::search_index(event, &mut tx, language).await,
-                )
-            };
-            match claim.guard(call).await {
-                Ok(()) => claim.commit(tx).await,
-                Err(failure) => claim.rollback(tx, failure).await,
-            }
-        })
     }
     /// Checks of the handler `search_index`.
     #[cfg(test)]

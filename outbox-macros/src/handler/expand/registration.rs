@@ -6,27 +6,37 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
+use super::run;
 use crate::handler::args::{Idempotency, OnDead};
 use crate::handler::model::Handler;
 
 /// The static, and its submission to the registry.
+///
+/// All of it is one item, since the compiler reports a type that does not fit once per item that names it.
 pub(super) fn items(handler: &Handler) -> TokenStream {
     let Handler { krate, name, event, .. } = handler;
     let event = &event.ty;
     let about = format!(" The handler `{name}`, as the registry knows it.");
+    let run = run::binding(handler);
     let location = location(handler);
     let needs = needs(handler);
     let transaction = transaction(handler);
     let terms = terms(handler);
     let check = check(handler);
+    // Deprecated is its use by others; the worker goes on calling it.
+    let allow = handler.is_deprecated.then(|| quote!(#[allow(deprecated)]));
     quote! {
         #[doc = #about]
-        pub static HANDLER: #krate::Handler = #krate::Handler::new::<#event>(#name, run)
-            #location
-            #needs
-            #transaction
-            #terms
-            #check;
+        #allow
+        pub static HANDLER: #krate::Handler = {
+            #run
+            #krate::Handler::new::<#event>(#name, run)
+                #location
+                #needs
+                #transaction
+                #terms
+                #check
+        };
 
         #krate::__private::inventory::submit! { #krate::Registration(&HANDLER) }
     }

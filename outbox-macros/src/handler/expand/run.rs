@@ -1,22 +1,21 @@
-//! `run`: claim, call, done or release.
+//! A run: claim, call, done or release.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::spanned::Spanned;
 
 use crate::handler::model::Handler;
+use crate::types::generated_at;
 
-/// The function that a worker calls for each delivery.
-pub(super) fn function(handler: &Handler) -> TokenStream {
+/// `run`, which a worker calls for each delivery.
+pub(super) fn binding(handler: &Handler) -> TokenStream {
     let krate = &handler.krate;
     let begin = begin(handler);
     let call = call(handler);
     let (done, release) = ends(handler);
     // On the function's name, so that a future that is not `Send` is reported there.
-    let pinned = quote_spanned!(handler.function.span()=> ::std::boxed::Box::pin);
-    quote! {
-        fn run(run: #krate::HandlerRun) -> #krate::RunFuture {
-            #pinned(async move {
+    let closure = quote_spanned! {generated_at(&handler.function)=>
+        |run| {
+            ::std::boxed::Box::pin(async move {
                 let claim = run.claim().await?;
                 #begin
                 #call
@@ -26,7 +25,8 @@ pub(super) fn function(handler: &Handler) -> TokenStream {
                 }
             })
         }
-    }
+    };
+    quote!(let run: fn(#krate::HandlerRun) -> #krate::RunFuture = #closure;)
 }
 
 fn begin(handler: &Handler) -> Option<TokenStream> {
@@ -47,12 +47,14 @@ fn call(handler: &Handler) -> TokenStream {
         let variable = &argument.variable;
         if argument.is_transaction { quote!(&mut #variable) } else { quote!(#variable) }
     });
-    let into_result = quote_spanned!(returns.span()=> #krate::IntoHandlerResult::into_handler_result);
+    // On the return type, so that a result that does not fit is reported there.
+    let result = Ident::new("result", generated_at(returns));
     quote! {
         let call = async {
             let #event = claim.event::<#event_type>()?;
             #(#extracted)*
-            #into_result(super::#function(#event #(, #passed)*).await)
+            let #result = super::#function(#event #(, #passed)*).await;
+            #krate::IntoHandlerResult::into_handler_result(#result)
         };
     }
 }

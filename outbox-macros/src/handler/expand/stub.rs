@@ -10,7 +10,7 @@ use crate::types::path_one_level_down;
 /// A module with a `HANDLER`, so that code that names it does not fail, too. It never runs: the mistake itself fails
 /// the build.
 pub(crate) fn stub(args: &HandlerArgs, item: &HandlerItem) -> TokenStream {
-    let HandlerItem { cfgs, vis, sig } = item;
+    let HandlerItem { cfgs, vis, sig, .. } = item;
     let module = args.module_of(sig);
     let krate = path_one_level_down(args.krate.clone());
     quote! {

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use outbox::{HandlerTransaction, LedgerError, StoreError};
 
-pub struct TestTx<'c>(PhantomData<&'c ()>);
+pub(crate) struct TestTx<'c>(PhantomData<&'c ()>);
 
 #[outbox::async_trait]
 impl HandlerTransaction for TestTx<'static> {

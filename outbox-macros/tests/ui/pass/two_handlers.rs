@@ -1,0 +1,23 @@
+//! Two handlers of one event type in one module.
+
+use outbox::{Event, event_handler};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Event)]
+#[event(type = "tick")]
+struct Tick;
+
+#[event_handler(name = "one")]
+async fn one(_: Tick) -> Result<(), String> {
+    Ok(())
+}
+
+#[event_handler(name = "two")]
+async fn two(_: Tick) -> Result<(), String> {
+    Ok(())
+}
+
+fn main() {
+    let names: Vec<_> = outbox::Registry::collect().for_event("tick").map(|handler| handler.name()).collect();
+    assert_eq!(names, ["one", "two"]);
+}

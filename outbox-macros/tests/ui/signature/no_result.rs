@@ -1,0 +1,13 @@
+//! A handler that cannot fail.
+
+use outbox::{Event, event_handler};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Event)]
+#[event(type = "tick")]
+struct Tick;
+
+#[event_handler(name = "clock")]
+async fn clock(_: Tick) {}
+
+fn main() {}

@@ -1,0 +1,19 @@
+//! More transactions than one ledger has.
+
+use outbox::{Event, event_handler};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Event)]
+#[event(type = "tick")]
+struct Tick;
+
+#[path = "../../support/tx.rs"]
+mod support;
+use support::TestTx;
+
+#[event_handler(name = "index")]
+async fn index(_: Tick, _: &mut TestTx<'_>, _: &mut TestTx<'_>) -> Result<(), String> {
+    Ok(())
+}
+
+fn main() {}

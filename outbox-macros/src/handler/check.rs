@@ -68,8 +68,7 @@ fn qualifiers(sig: &Signature, diagnostics: &mut Diagnostics) {
         let message =
             "a handler has no type or lifetime parameters: it is registered once, for one event type";
         diagnostics.error(&sig.generics.params, message);
-    }
-    if let Some(where_clause) = &sig.generics.where_clause {
+    } else if let Some(where_clause) = &sig.generics.where_clause {
         diagnostics.error(where_clause, "a handler has no parameters, so it needs no `where`");
     }
     if let Some(variadic) = &sig.variadic {

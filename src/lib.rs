@@ -9,6 +9,11 @@ pub use outbox_sqlite::{
     SqliteAdmin, SqliteBackend, SqliteBus, SqliteLedger, SqliteOptions, SqliteOutbox, SqliteTx, Synchronous,
 };
 
+/// So that the guide's examples are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/handlers.md")]
+struct HandlersGuide;
+
 /// What most programs need.
 ///
 /// ```

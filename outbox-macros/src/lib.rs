@@ -56,7 +56,7 @@ use proc_macro::TokenStream;
 /// | `timeout = "30s"` | longest run; the future is dropped then, and the attempt has failed | the worker's |
 /// | `max_attempts = 5` | attempts before the event is dead-lettered for this handler | the worker's |
 /// | `lease = "10m"` | lease of its claims, which is renewed while it runs | the worker's |
-/// | `on_dead = "continue"` or `"block"` | whether later events of the key go on after a dead letter | `"continue"` |
+/// | `on_dead = "continue"` or `"block"` | whether later events of the key go on after a dead letter | the worker's |
 /// | `module = other_name` | name of the generated module, where the function's is taken | the function's |
 /// | `crate = path::to::outbox` | where the library is, if not at `::outbox` | `::outbox` |
 ///

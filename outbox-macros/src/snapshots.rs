@@ -21,6 +21,16 @@ fn the_expansion_is_what_the_snapshots_show() {
     assert!(outdated.is_empty(), "run with BLESS=1 if this is meant:\n{}", outdated.join("\n"));
 }
 
+#[test]
+fn the_guide_shows_what_is_generated() {
+    let expanded = expand_file(&fs::read_to_string(directory().join("guide.input.rs")).unwrap());
+    let start = expanded.find("/// Registration and checks").expect("the module is documented");
+    let module = expanded[start..].strip_suffix("fn main() {}\n").expect("`main` is the last item");
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/handlers.md");
+    let guide = fs::read_to_string(guide).expect("the guide can be read");
+    assert!(guide.contains(module), "docs/handlers.md does not show\n{module}");
+}
+
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expand")
 }

@@ -1,5 +1,6 @@
 DROP TABLE outbox_handlers;
 DROP TABLE processed_events;
+DROP INDEX event_queue_dead;
 DROP INDEX event_queue_finished;
 DROP INDEX event_queue_key;
 DROP INDEX event_queue_processing;

@@ -42,6 +42,8 @@ CREATE INDEX event_queue_processing ON event_queue (claimed_at) WHERE status = '
 CREATE INDEX event_queue_key ON event_queue (event_key, event_type, id) WHERE event_key IS NOT NULL AND status <> 'done';
 -- Serves pruning.
 CREATE INDEX event_queue_finished ON event_queue (finished_at) WHERE finished_at IS NOT NULL;
+-- Serves the list of events that were dead-lettered as a whole.
+CREATE INDEX event_queue_dead ON event_queue (finished_at) WHERE status = 'dead_lettered';
 
 CREATE TABLE processed_events (
     event_id     TEXT    NOT NULL,

@@ -38,6 +38,8 @@ struct Shared {
 const WINDOW: usize = 1_000;
 /// Claims in a row that may only put rows back. Then the worker's loop goes round, and looks at its shutdown.
 const ROUNDS: usize = 16;
+/// Before the first claim.
+const NEVER: i64 = i64::MIN;
 
 impl SqliteBus {
     pub(crate) fn new(store: Arc<Store>) -> Self {
@@ -59,7 +61,7 @@ impl SqliteBus {
             store,
             subscriber: RwLock::new(Arc::new(Subscriber::new(&everything))),
             claims: AtomicU64::new(0),
-            looked_at: AtomicI64::new(0),
+            looked_at: AtomicI64::new(NEVER),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -184,12 +186,17 @@ impl Bus for SqliteBus {
 
     async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
         let subscriber = self.subscriber();
+        // What has become due since the last claim is to be claimed at once; what was due then is not for this worker.
+        let after = match self.shared.looked_at.load(Ordering::Acquire) {
+            NEVER => self.shared.store.clock.now().as_millis(),
+            looked_at => looked_at,
+        };
         let request = format!(
             r#"{{"probes":{},"handlers":{},"lease_ms":{},"after":{}}}"#,
             self.probes(&subscriber).await?,
             subscriber.handlers,
             self.shared.store.options.queue_lease.as_millis(),
-            self.shared.looked_at.load(Ordering::Acquire),
+            after,
         );
         self.shared
             .store

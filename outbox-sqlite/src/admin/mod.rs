@@ -1,18 +1,88 @@
-//! What an operator may ask and do.
+//! What an operator may ask of the store, and do to it.
+
+mod dead_letters;
+mod explain;
+mod handlers;
+mod status;
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use outbox_core::{
+    Admin, DeadLetter, DeadLetterFilter, EventId, Explanation, ListedHandler, Pruned, Retention, Status,
+    StoreError, async_trait,
+};
 
 use crate::store::Store;
+use crate::upkeep;
 
-/// The operator's side of a store.
+/// Most rows that one step changes: a few milliseconds of the write lock.
+const STEP: usize = 500;
+/// Between steps, so that other writers, also of other processes, get their turn.
+const BREATH: Duration = Duration::from_millis(2);
+
+/// The operator's side of a [`SqliteOutbox`](crate::SqliteOutbox). Clones share it.
 #[derive(Clone)]
 pub struct SqliteAdmin {
-    #[allow(dead_code)]
     store: Arc<Store>,
 }
 
 impl SqliteAdmin {
     pub(crate) fn new(store: Arc<Store>) -> Self {
         Self { store }
+    }
+}
+
+#[async_trait]
+impl Admin for SqliteAdmin {
+    async fn status(&self) -> Result<Status, StoreError> {
+        status::read(&self.store).await
+    }
+
+    async fn dead_letters(
+        &self,
+        filter: &DeadLetterFilter,
+        limit: usize,
+    ) -> Result<Vec<DeadLetter>, StoreError> {
+        dead_letters::list(&self.store, filter, limit).await
+    }
+
+    async fn retry(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
+        dead_letters::change_all(&self.store, filter, dead_letters::Change::Retry).await
+    }
+
+    async fn discard(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
+        dead_letters::change_all(&self.store, filter, dead_letters::Change::Discard).await
+    }
+
+    async fn prune(&self, retention: &Retention) -> Result<Pruned, StoreError> {
+        let mut pruned = Pruned::default();
+        loop {
+            let step = upkeep::prune_step(&self.store, retention, self.store.clock.now()).await?;
+            if step == Pruned::default() {
+                return Ok(pruned);
+            }
+            pruned.events += step.events;
+            pruned.claims += step.claims;
+            tokio::time::sleep(BREATH).await;
+        }
+    }
+
+    async fn explain(&self, event_id: EventId) -> Result<Option<Explanation>, StoreError> {
+        explain::read(&self.store, event_id).await
+    }
+
+    async fn handlers(&self) -> Result<Vec<ListedHandler>, StoreError> {
+        handlers::list(&self.store).await
+    }
+
+    async fn forget_handler(&self, name: &str) -> Result<u64, StoreError> {
+        handlers::forget(&self.store, name).await
+    }
+}
+
+impl std::fmt::Debug for SqliteAdmin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SqliteAdmin")
     }
 }

@@ -1,10 +1,13 @@
--- What was received, as one value: the events, and the claims that go with them.
+-- What was received, as one value: the events in order of due time, and the claims that go with them.
 SELECT 'received' AS part, json_object(
     'events', (
         SELECT json_group_array(json_array(
             q.id, q.event_id, q.event_type, q.event_version, q.event_key, q.payload, q.headers, q.created_at))
-        FROM event_queue AS q
-        WHERE q.id IN (SELECT row_id FROM temp.pair WHERE row_id > 0 AND NOT lost)
+        FROM (
+            SELECT row_id, min(position) AS position FROM temp.pair WHERE row_id > 0 AND NOT lost
+            GROUP BY row_id ORDER BY min(position)
+        ) AS taken
+        CROSS JOIN event_queue AS q ON q.id = taken.row_id
     ),
     'claims', (
         SELECT json_group_array(json_array(c.row_id, c.handler, p.started_at, p.attempts, p.lease_until))

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use outbox_core::{ClaimToken, Enqueued, LedgerError, SharedClock, StoreError, StoreErrorKind, Timestamp};
+use outbox_core::{ClaimToken, Enqueued, LedgerError, SharedClock, StoreError, StoreErrorKind};
 use sqlx::AssertSqlSafe;
 
 use super::command::LedgerReply;
@@ -13,25 +13,34 @@ use crate::error::store_error;
 use crate::gate::Pass;
 use crate::wake::WakeHub;
 
+/// What groups are executed with.
+pub(super) struct Context {
+    pub(super) clock: SharedClock,
+    pub(super) wake: WakeHub,
+    /// Whether a row was ever settled before the mark of one of its handlers. That mark comes through this writer, too,
+    /// since its claim belongs to this process.
+    pub(super) marks_may_come_late: bool,
+}
+
 impl Group {
     /// Executes the group and answers every command. If it fails, its commands are tried one by one, so that one that
     /// is at fault fails alone.
-    pub(super) async fn execute(mut self, pass: &mut Pass, clock: &SharedClock, wake: &WakeHub) {
+    pub(super) async fn execute(mut self, pass: &mut Pass, context: &mut Context) {
         if let Some((job, reply)) = self.job.take() {
             let result = run_job(job, pass).await;
-            wake.notify();
+            context.wake.notify();
             let _ = reply.send(result);
             return;
         }
-        match self.write(pass, clock.now()).await {
-            Ok(results) => self.answer(results, pass, wake).await,
+        match self.write(pass, context).await {
+            Ok(results) => self.answer(results, pass, &context.wake).await,
             // Nobody is at fault for a lock that others hold, and nothing gets better by more transactions.
             Err(failure) if self.size == 1 || failure.kind() != StoreErrorKind::Other => self.fail(&failure),
             Err(_) => {
                 for command in self.into_commands() {
                     let single = Self::of(command);
-                    match single.write(pass, clock.now()).await {
-                        Ok(results) => single.answer(results, pass, wake).await,
+                    match single.write(pass, context).await {
+                        Ok(results) => single.answer(results, pass, &context.wake).await,
                         Err(failure) => single.fail(&failure),
                     }
                 }
@@ -40,9 +49,10 @@ impl Group {
     }
 
     /// One call: BEGIN IMMEDIATE, the statements, COMMIT.
-    async fn write(&self, pass: &mut Pass, now: Timestamp) -> Result<Results, StoreError> {
+    async fn write(&self, pass: &mut Pass, context: &mut Context) -> Result<Results, StoreError> {
         pass.open_connection().await?;
-        let mut query = sqlx::query(AssertSqlSafe(statements::text(self)));
+        let now = context.clock.now();
+        let mut query = sqlx::query(AssertSqlSafe(statements::text(self, context.marks_may_come_late)));
         for argument in json::arguments(self, now) {
             query = query.bind(argument);
         }
@@ -53,6 +63,7 @@ impl Group {
         match written.map_err(|e| store_error("write", e)).and_then(|rows| Results::read(&rows)) {
             Ok(results) => {
                 pass.closes();
+                context.marks_may_come_late |= results.settled_early;
                 Ok(results)
             }
             Err(failure) => {

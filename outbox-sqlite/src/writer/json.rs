@@ -39,7 +39,8 @@ pub(super) fn arguments(group: &Group, now: Timestamp) -> [Option<String>; 8] {
         group
             .settling()
             .or(group.receive.as_ref().map(|(request, _)| &request.subscriber))
-            .map(|subscriber| format!(r#"{{"handlers":{},"anyone":0}}"#, subscriber.handlers)),
+            .map(|subscriber| format!(r#"{{"handlers":{},"anyone":0}}"#, subscriber.handlers))
+            .or_else(|| Some(r#"{"handlers":[],"anyone":1}"#.to_owned())),
         some(group.extensions.is_empty(), &|| {
             array(
                 group
@@ -146,6 +147,8 @@ fn claimed(n: usize, request: &ClaimRequest) -> Value {
 pub(super) struct Results {
     pub(super) changed: i64,
     pub(super) renewed: i64,
+    /// Whether a row was settled before the mark of one of its handlers.
+    pub(super) settled_early: bool,
     pub(super) enqueued: Vec<String>,
     pub(super) received: Option<String>,
     pub(super) claims: Option<String>,
@@ -162,6 +165,7 @@ impl Results {
             match row.try_get::<&str, _>(0).map_err(failed)? {
                 "changed" => results.changed = row.try_get(1).map_err(failed)?,
                 "renewed" => results.renewed = row.try_get(1).map_err(failed)?,
+                "early" => results.settled_early |= row.try_get::<bool, _>(1).map_err(failed)?,
                 "enqueued" => results.enqueued.push(text().map_err(failed)?),
                 "received" => results.received = Some(text().map_err(failed)?),
                 _ => results.claims = Some(text().map_err(failed)?),

@@ -18,6 +18,7 @@ use sqlx::sqlite::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use self::command::{Batch, Change, Command, ReceiveRequest, SettleItem};
+use self::execute::Context;
 use self::group::Group;
 use crate::gate::Gate;
 use crate::wake::WakeHub;
@@ -49,7 +50,8 @@ impl Writer {
         std::thread::Builder::new()
             .name("outbox-writer".to_owned())
             .spawn(move || {
-                runtime.block_on(Loop { gate, clock, wake, carried: VecDeque::new() }.run(receiver))
+                let context = Context { clock, wake, marks_may_come_late: false };
+                runtime.block_on(Loop { gate, context, carried: VecDeque::new() }.run(receiver));
             })
             .map_err(failed)?;
         Ok(Self { commands })
@@ -95,8 +97,7 @@ impl Writer {
 
 struct Loop {
     gate: Gate,
-    clock: SharedClock,
-    wake: WakeHub,
+    context: Context,
     /// Commands that did not fit the group at hand.
     carried: VecDeque<Command>,
 }
@@ -115,7 +116,7 @@ impl Loop {
             let pass = self.gate.pass().await;
             let group = self.gather(first, &mut commands);
             match pass {
-                Ok(mut pass) => group.execute(&mut pass, &self.clock, &self.wake).await,
+                Ok(mut pass) => group.execute(&mut pass, &mut self.context).await,
                 Err(failure) => group.fail(&failure),
             }
         }

@@ -9,8 +9,9 @@ macro_rules! sql {
 }
 
 /// The text that executes a group in one transaction: one call to the database, whatever the group holds. There are
-/// few kinds of groups, so each text is prepared once.
-pub(super) fn text(group: &Group) -> String {
+/// few kinds of groups, so each text is prepared once. `marks_may_come_late`: a row was settled before the mark of one of
+/// its handlers.
+pub(super) fn text(group: &Group, marks_may_come_late: bool) -> String {
     let mut text = String::with_capacity(16 * 1024);
     let mut add = |statements: &[&str]| statements.iter().for_each(|statement| text.push_str(statement));
     add(&["BEGIN IMMEDIATE;\n"]);
@@ -23,12 +24,21 @@ pub(super) fn text(group: &Group) -> String {
     if !group.changes.is_empty() {
         add(&[sql!("change"), sql!("change_result")]);
     }
-    if let Some(settlers) = group.settling() {
-        add(&[sql!("clear_touched"), sql!("settle_touched"), sql!("settle_dead")]);
-        if settlers.grants {
-            add(&[sql!("settle_done"), sql!("requeue_others"), sql!("requeue")]);
-        } else {
+    // Marks whose rows were settled before them are rare; only then is every change looked up in the queue.
+    let marks_come_late = marks_may_come_late && !group.changes.is_empty();
+    if group.settling().is_some() || marks_come_late {
+        add(&[sql!("clear_touched")]);
+        if group.settling().is_some() {
+            add(&[sql!("settle_touched"), sql!("settle_dead")]);
+        }
+        if group.settling().is_some_and(|subscriber| !subscriber.grants) {
             add(&[sql!("settle_plain")]);
+        } else {
+            add(&[sql!("settle_done")]);
+            if marks_come_late {
+                add(&[sql!("change_touched")]);
+            }
+            add(&[sql!("requeue_others"), sql!("requeue"), sql!("settle_early")]);
         }
         add(&[sql!("wake_key")]);
     }

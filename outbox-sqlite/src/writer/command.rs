@@ -85,7 +85,7 @@ impl Command {
             Self::Receive { reply, .. } => drop(reply.send(Err(failure.clone()))),
             Self::Claim { reply, .. } => drop(reply.send(Err(failure.clone()))),
             Self::Change { reply, .. } | Self::Renew { reply, .. } => {
-                drop(reply.send(Err(failure.clone().into())))
+                drop(reply.send(Err(failure.clone().into())));
             }
             Self::Settle { reply, .. } | Self::Extend { reply, .. } | Self::Job { reply, .. } => {
                 drop(reply.send(Err(failure.clone())));

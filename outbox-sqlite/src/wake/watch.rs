@@ -1,0 +1,143 @@
+//! The thread that finds out whether somebody committed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, SqliteConnection};
+use tokio::runtime::{Builder, Runtime};
+
+use super::Listeners;
+use super::files::{FileWatcher, StartFiles};
+use super::signal::{Signal, Waited};
+
+/// What the thread owns.
+pub(super) struct Watch {
+    pub(super) options: SqliteConnectOptions,
+    pub(super) listeners: Arc<Listeners>,
+    pub(super) signal: Arc<Signal>,
+    pub(super) start_files: StartFiles,
+}
+
+/// Looks in a row that follow a file event at once. The event comes when the log is written, a moment before the commit
+/// is visible; a look takes some 50 µs.
+const EAGER_LOOKS: u32 = 4;
+/// Looks after those, each after twice the pause: 64 ms altogether, since a commit that waits for the disk becomes
+/// visible only when that is done.
+const PATIENT_LOOKS: u32 = 8;
+const FIRST_PAUSE: Duration = Duration::from_micros(250);
+/// Least time between two wake-ups, so that a stream of commits does not keep a processor busy.
+const BREATH: Duration = Duration::from_millis(1);
+/// How often to look where file events do not work.
+const POLL: Duration = Duration::from_millis(50);
+/// How long to wait before trying again to open the database.
+const REOPEN: Duration = Duration::from_secs(1);
+
+impl Watch {
+    /// Runs until the signal ends.
+    pub(super) fn run(self) {
+        // A runtime of its own, so that neither a busy nor a blocked one of the application's delays a wake-up.
+        let runtime = match Builder::new_current_thread().enable_time().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return degraded(&error),
+        };
+        let mut complained = false;
+        loop {
+            match Database::open(&runtime, &self.options) {
+                Ok(database) => {
+                    let watcher = (self.start_files)(&database.file, Arc::clone(&self.signal));
+                    self.follow(database, watcher);
+                }
+                Err(error) if complained => tracing::debug!(%error, "the database cannot be watched yet"),
+                Err(error) => degraded(&error),
+            }
+            complained = true;
+            if self.signal.wait(Some(REOPEN)) == Waited::Ended {
+                return;
+            }
+        }
+    }
+
+    /// Watches until the signal ends or the database fails.
+    fn follow(&self, mut database: Database<'_>, watcher: notify::Result<FileWatcher>) {
+        if let Err(error) = &watcher {
+            degraded(error);
+        }
+        let limit = watcher.is_err().then_some(POLL);
+        // What was committed before the watch began.
+        self.listeners.wake();
+        while self.signal.wait(limit) != Waited::Ended {
+            if let Err(error) = self.look_until_quiet(&mut database) {
+                degraded(&error);
+                return;
+            }
+        }
+    }
+
+    /// Looks for commits until there was none for a while after the last file event.
+    fn look_until_quiet(&self, database: &mut Database<'_>) -> Result<(), sqlx::Error> {
+        let mut looks = 0;
+        while looks < EAGER_LOOKS + PATIENT_LOOKS {
+            let pause = if database.has_changed()? {
+                self.listeners.wake();
+                // The next commit may have begun, its file event been merged with this one's.
+                looks = EAGER_LOOKS;
+                std::thread::sleep(BREATH);
+                Duration::ZERO
+            } else {
+                looks += 1;
+                pause_after(looks)
+            };
+            match self.signal.wait(Some(pause)) {
+                Waited::Raised => looks = 0,
+                Waited::Passed => {}
+                Waited::Ended => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn pause_after(looks: u32) -> Duration {
+    match looks.checked_sub(EAGER_LOOKS) {
+        None => Duration::ZERO,
+        Some(patient) => FIRST_PAUSE * 2u32.pow(patient),
+    }
+}
+
+/// Says once what does not work. The worker's own polling remains in any case.
+pub(super) fn degraded(error: &dyn std::error::Error) {
+    tracing::warn!(name: "outbox.wake.degraded", %error, "the database's files cannot be watched; commits of others are found by polling");
+}
+
+/// A connection that only looks.
+struct Database<'r> {
+    runtime: &'r Runtime,
+    connection: SqliteConnection,
+    file: PathBuf,
+    version: i64,
+}
+
+impl<'r> Database<'r> {
+    fn open(runtime: &'r Runtime, options: &SqliteConnectOptions) -> Result<Self, sqlx::Error> {
+        runtime.block_on(async {
+            let mut connection = options.connect().await?;
+            let file: String =
+                sqlx::query_scalar(include_str!("../sql/wake_file.sql")).fetch_one(&mut connection).await?;
+            let version = version(&mut connection).await?;
+            Ok(Self { runtime, connection, file: file.into(), version })
+        })
+    }
+
+    /// Whether another connection has committed since the last call.
+    fn has_changed(&mut self) -> Result<bool, sqlx::Error> {
+        let version = self.runtime.block_on(version(&mut self.connection))?;
+        Ok(std::mem::replace(&mut self.version, version) != version)
+    }
+}
+
+/// Grows with commits of other connections and processes, not with what is uncommitted or rolled back.
+async fn version(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar("PRAGMA data_version").fetch_one(connection).await
+}

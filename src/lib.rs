@@ -3,6 +3,9 @@
 //! Everything of the crates `outbox-core` and `outbox-sqlite` in one place; start with the [`prelude`] and
 //! [`SqliteOutbox`].
 
+mod app;
+
+pub use app::{App, AppError, AppWorker, shutdown_on_signal};
 pub use outbox_core::*;
 pub use outbox_sqlite as sqlite;
 pub use outbox_sqlite::{

@@ -1,4 +1,4 @@
--- Rows that are dead-lettered as a whole, and whatever runs on them with them.
+-- Rows that are dead-lettered as a whole.
 -- $9 now, $5 {items: [[row, token, kind, at, error]]}
 UPDATE event_queue
 SET status = 'dead_lettered', finished_at = $9, claimed_at = NULL, claimed_by = NULL, waits_for = '',

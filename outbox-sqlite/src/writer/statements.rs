@@ -29,7 +29,7 @@ pub(super) fn text(group: &Group, marks_may_come_late: bool) -> String {
     if group.settling().is_some() || marks_come_late {
         add(&[sql!("clear_touched")]);
         if group.settling().is_some() {
-            add(&[sql!("settle_touched"), sql!("settle_dead")]);
+            add(&[sql!("settle_touched"), sql!("settle_dead"), sql!("settle_dead_claims")]);
         }
         if group.settling().is_some_and(|subscriber| !subscriber.grants) {
             add(&[sql!("settle_plain")]);

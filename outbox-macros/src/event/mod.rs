@@ -21,8 +21,8 @@ pub(crate) fn derive(input: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::new();
     let args = EventArgs::read(&input, &mut diagnostics);
     let is_concrete = is_concrete(&input, &mut diagnostics);
-    let key = args.key.as_ref().map(|key| diagnostics.ok(key::field(key, &input.data)));
-    let event = event(&input, &args, key);
+    let key = args.key.as_ref().map(|key| key::field(key, &input.data)).transpose();
+    let event = diagnostics.ok(key).and_then(|key| event(&input, &args, key));
     match diagnostics.finish(event) {
         Ok(event) => expand::implementation(&event),
         // A stub of a generic type would fail for its own reasons.
@@ -34,21 +34,14 @@ pub(crate) fn derive(input: TokenStream) -> TokenStream {
     }
 }
 
-/// Puts the parts together; `None` if one of them is missing or wrong.
-fn event<'a>(
-    input: &'a DeriveInput,
-    args: &'a EventArgs,
-    key: Option<Option<TokenStream>>,
-) -> Option<Event<'a>> {
+/// Puts the parts together; `None` without the one that has to be there.
+fn event<'a>(input: &'a DeriveInput, args: &'a EventArgs, key: Option<TokenStream>) -> Option<Event<'a>> {
     Some(Event {
         ident: &input.ident,
         krate: &args.krate,
         event_type: args.event_type.as_deref()?,
         version: args.version.unwrap_or(1),
-        key: match key {
-            Some(field) => Some(field?),
-            None => None,
-        },
+        key,
         upcast: args.upcast.as_ref(),
     })
 }

@@ -25,4 +25,10 @@ struct NoText {
     id: String,
 }
 
+#[derive(Serialize, Deserialize, Event)]
+#[event(type = "e", key = "self")]
+struct Myself {
+    id: String,
+}
+
 fn main() {}

@@ -1,4 +1,4 @@
-//! Two handlers of one event type in one module.
+//! Several handlers of one event type in one module, and one function under two names.
 
 use outbox::{Event, event_handler};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,13 @@ async fn two(_: Tick) -> Result<(), String> {
     Ok(())
 }
 
+#[event_handler(name = "three")]
+#[event_handler(name = "four", module = under_another_name)]
+async fn under_two_names(_: Tick) -> Result<(), String> {
+    Ok(())
+}
+
 fn main() {
     let names: Vec<_> = outbox::Registry::collect().for_event("tick").map(|handler| handler.name()).collect();
-    assert_eq!(names, ["one", "two"]);
+    assert_eq!(names, ["four", "one", "three", "two"]);
 }

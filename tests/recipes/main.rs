@@ -1,0 +1,7 @@
+//! How queues, outboxes and drivers fail in the field, as their users reported it, tried against SQLite and with real
+//! processes. Each module is one kind of failure; times are scaled down by settings.
+
+mod lease;
+mod shutdown;
+#[path = "../support/mod.rs"]
+mod support;

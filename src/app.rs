@@ -128,21 +128,31 @@ impl AppWorker {
 }
 
 /// A token that is cancelled by SIGTERM or SIGINT (Ctrl-C). A second signal ends the process at once, with exit code
-/// 130. Must be called within a tokio runtime.
+/// 130.
+///
+/// Signals are waited for on a thread of its own, so that a handler that blocks the application's threads does not keep
+/// them away.
 ///
 /// # Errors
 ///
-/// The operating system refuses to deliver signals.
+/// The operating system refuses to deliver signals, or another thread.
 pub fn shutdown_on_signal() -> std::io::Result<CancellationToken> {
     let shutdown = CancellationToken::new();
     let cancelled = shutdown.clone();
-    let mut signals = Signals::new()?;
-    tokio::spawn(async move {
-        signals.next().await;
-        cancelled.cancel();
-        signals.next().await;
-        std::process::exit(130);
-    });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Before the thread starts, so that from here on no signal ends the process by itself.
+    let mut signals = {
+        let _within = runtime.enter();
+        Signals::new()?
+    };
+    std::thread::Builder::new().name("outbox-signals".to_owned()).spawn(move || {
+        runtime.block_on(async {
+            signals.next().await;
+            cancelled.cancel();
+            signals.next().await;
+            std::process::exit(130);
+        });
+    })?;
     Ok(shutdown)
 }
 

@@ -14,9 +14,9 @@ use crate::support::wait::wait_until;
 
 const SOON: Duration = Duration::from_secs(20);
 
-async fn enqueue(database: &Database, jobs: usize, millis: u64) {
+async fn enqueue(database: &Database, jobs: usize, does: Does) {
     let mut tx = database.store.pool().begin_with("BEGIN IMMEDIATE").await.unwrap();
-    let jobs = (0..jobs).map(|_| NewEvent::new(&Job { does: Does::Sleep(millis) }).unwrap());
+    let jobs = (0..jobs).map(|_| NewEvent::new(&Job { does: does.clone() }).unwrap());
     enqueue_events(&mut tx, jobs).await.unwrap();
     tx.commit().await.unwrap();
 }
@@ -32,7 +32,7 @@ async fn sigterm_lets_the_running_event_finish_and_leaves_the_others_to_the_next
     let database = Database::new().await;
     let plan = Plan { lease_ms: 1_000, ..Plan::new(database.file(), database.journal()) };
     let mut first = Process::worker(&plan);
-    enqueue(&database, 10, 1_500).await;
+    enqueue(&database, 10, Does::Sleep(1_500)).await;
     let running = first_begin(&plan, &first);
     let others = Plan { concurrency: 10, ..plan.clone() };
     let second = Process::worker(&others);
@@ -52,18 +52,17 @@ async fn sigterm_lets_the_running_event_finish_and_leaves_the_others_to_the_next
     drop(second);
 }
 
-#[tokio::test]
-async fn a_second_sigterm_ends_the_process_at_once_and_the_event_is_retried() {
+async fn a_second_sigterm_ends_the_process_while_a_handler(does: Does) {
     let database = Database::new().await;
     let plan = Plan { lease_ms: 700, ..Plan::new(database.file(), database.journal()) };
     let mut first = Process::worker(&plan);
-    enqueue(&database, 1, 1_500).await;
+    enqueue(&database, 1, does).await;
     first_begin(&plan, &first);
     first.signal(Signal::SIGTERM);
     std::thread::sleep(Duration::from_millis(200));
     assert!(first.is_running(), "{}", first.printed());
     first.signal(Signal::SIGTERM);
-    let status = first.ends_within(Duration::from_secs(1));
+    let status = first.ends_within(Duration::from_millis(700));
     assert_eq!(status.code(), Some(exit::SECOND_SIGNAL), "{}", first.printed());
     let second = Process::worker(&plan);
     database.until_done(SOON, 1).await;
@@ -72,12 +71,22 @@ async fn a_second_sigterm_ends_the_process_at_once_and_the_event_is_retried() {
 }
 
 #[tokio::test]
+async fn a_second_sigterm_ends_the_process_at_once_and_the_event_is_retried() {
+    a_second_sigterm_ends_the_process_while_a_handler(Does::Sleep(1_500)).await;
+}
+
+#[tokio::test]
+async fn a_second_sigterm_ends_the_process_even_if_a_handler_blocks_its_only_thread() {
+    a_second_sigterm_ends_the_process_while_a_handler(Does::Block(1_500)).await;
+}
+
+#[tokio::test]
 async fn when_the_grace_period_is_over_the_process_fails_and_gives_the_event_back_unspent() {
     let database = Database::new().await;
     // A lease that the test would not outlive: whoever takes the event has been given it.
     let plan = Plan { lease_ms: 60_000, grace_ms: 300, ..Plan::new(database.file(), database.journal()) };
     let mut first = Process::worker(&plan);
-    enqueue(&database, 1, 1_500).await;
+    enqueue(&database, 1, Does::Sleep(1_500)).await;
     first_begin(&plan, &first);
     first.signal(Signal::SIGTERM);
     let status = first.ends_within(Duration::from_secs(2));

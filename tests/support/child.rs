@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use outbox::CancellationToken;
 use outbox::{Backoff, Retention, SqliteOptions, SqliteOutbox, Worker, WorkerError, WorkerSettings};
 use serde::{Deserialize, Serialize};
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::database::url;
 use super::handlers;
@@ -89,8 +87,9 @@ pub(crate) mod exit {
     pub(crate) const DRAINED: i32 = 0;
     pub(crate) const GRACE_EXCEEDED: i32 = 3;
     pub(crate) const FAILED: i32 = 4;
-    pub(crate) const SECOND_SIGNAL: i32 = 5;
-    pub(crate) const TOO_LONG: i32 = 6;
+    pub(crate) const TOO_LONG: i32 = 5;
+    /// The library's own answer to a second signal.
+    pub(crate) const SECOND_SIGNAL: i32 = 130;
 }
 
 /// The body of a process. In a run of all ignored tests there is no plan, and nothing to do.
@@ -119,7 +118,7 @@ async fn live(plan: Plan) -> i32 {
 }
 
 async fn work(plan: Plan) -> i32 {
-    let mut terminate = signal(SignalKind::terminate()).expect("SIGTERM can be handled");
+    let shutdown = outbox::shutdown_on_signal().expect("signals can be listened to");
     let journal = Journal::open(&plan.journal);
     let worker = match worker(&plan, &journal).await {
         Ok(worker) => worker,
@@ -128,31 +127,15 @@ async fn work(plan: Plan) -> i32 {
             return exit::FAILED;
         }
     };
-    let shutdown = CancellationToken::new();
-    let mut running = tokio::spawn({
-        let shutdown = shutdown.clone();
-        async move { worker.run(shutdown).await }
-    });
     journal.say("ready");
-    let ended = tokio::select! {
-        ended = &mut running => ended,
-        _ = terminate.recv() => {
-            shutdown.cancel();
-            tokio::select! {
-                ended = &mut running => ended,
-                _ = terminate.recv() => return exit::SECOND_SIGNAL,
-            }
-        }
-    };
-    match ended {
-        Ok(Ok(())) => exit::DRAINED,
-        Ok(Err(WorkerError::GraceExceeded { .. })) => exit::GRACE_EXCEEDED,
-        Ok(Err(error)) => {
+    match worker.run(shutdown).await {
+        Ok(()) => exit::DRAINED,
+        Err(error @ WorkerError::GraceExceeded { .. }) => {
             tracing::error!(%error, "the worker ended");
-            exit::FAILED
+            exit::GRACE_EXCEEDED
         }
         Err(error) => {
-            tracing::error!(%error, "the worker panicked");
+            tracing::error!(%error, "the worker ended");
             exit::FAILED
         }
     }

@@ -97,10 +97,15 @@ pub(crate) async fn prune_step(
         .transaction(move |connection| {
             Box::pin(async move {
                 let events = prune_events(connection, done, dead).await?;
-                let claims = sqlx::query(include_str!("sql/prune_claims.sql")).bind(ledger).bind(STEP);
-                let claims =
-                    claims.execute(connection).await.map_err(|e| store_error("prune the ledger", e))?;
-                Ok(Pruned { events, claims: claims.rows_affected() })
+                let mut claims = 0;
+                for statement in
+                    [include_str!("sql/prune_claims.sql"), include_str!("sql/prune_left_claims.sql")]
+                {
+                    let pruned =
+                        sqlx::query(statement).bind(ledger).bind(STEP).execute(&mut *connection).await;
+                    claims += pruned.map_err(|e| store_error("prune the ledger", e))?.rows_affected();
+                }
+                Ok(Pruned { events, claims })
             })
         })
         .await

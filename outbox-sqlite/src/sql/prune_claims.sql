@@ -6,10 +6,5 @@ WHERE (event_id, handler) IN (
     SELECT p.event_id, p.handler FROM processed_events AS p
     WHERE p.status IN ('done', 'dead') AND p.processed_at <= $1
       AND NOT EXISTS (SELECT 1 FROM event_queue AS q WHERE q.event_id = p.event_id AND q.status <> 'done')
-    UNION ALL
-    -- Left by an event that was given up as a whole and is gone.
-    SELECT p.event_id, p.handler FROM processed_events AS p
-    WHERE p.status = 'released' AND p.lease_until <= $1
-      AND NOT EXISTS (SELECT 1 FROM event_queue AS q WHERE q.event_id = p.event_id AND q.status <> 'done')
     LIMIT $2
 );

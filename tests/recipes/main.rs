@@ -1,7 +1,9 @@
 //! How queues, outboxes and drivers fail in the field, as their users reported it, tried against SQLite and with real
 //! processes. Each module is one kind of failure; times are scaled down by settings.
 
+mod in_memory;
 mod lease;
 mod shutdown;
 #[path = "../support/mod.rs"]
 mod support;
+mod times;

@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use outbox::{Backoff, Retention, SqliteOptions, SqliteOutbox, Worker, WorkerError, WorkerSettings};
+use outbox::{
+    Backoff, NewEvent, Retention, SqliteOptions, SqliteOutbox, Worker, WorkerError, WorkerSettings,
+    enqueue_events,
+};
 use serde::{Deserialize, Serialize};
 
 use super::database::url;
-use super::handlers;
+use super::handlers::{self, Does, Job};
 use super::journal::Journal;
 
 /// The variable that holds the plan.
@@ -33,6 +36,8 @@ pub(crate) struct Plan {
     pub(crate) poll_ms: u64,
     pub(crate) backoff_ms: u64,
     pub(crate) busy_timeout_ms: u64,
+    /// An event that it enqueues at start, due so much later.
+    pub(crate) delayed_ms: Option<u64>,
     /// The largest file that the process may write, in bytes: its disk is full there.
     pub(crate) file_limit: Option<u64>,
 }
@@ -53,6 +58,7 @@ impl Plan {
             poll_ms: 50,
             backoff_ms: 100,
             busy_timeout_ms: 5_000,
+            delayed_ms: None,
             file_limit: None,
         }
     }
@@ -150,6 +156,13 @@ async fn worker(plan: &Plan, journal: &Journal) -> Result<Worker, String> {
         .handlers(handlers::all())
         .settings(plan.settings())
         .state(journal.clone());
+    if let Some(millis) = plan.delayed_ms {
+        let mut tx = store.pool().begin_with("BEGIN IMMEDIATE").await.map_err(|error| error.to_string())?;
+        let delayed = NewEvent::new(&Job { does: Does::Nothing }).map_err(|error| error.to_string())?;
+        let delayed = delayed.after(Duration::from_millis(millis));
+        enqueue_events(&mut tx, [delayed]).await.map_err(|error| error.to_string())?;
+        tx.commit().await.map_err(|error| error.to_string())?;
+    }
     builder.build().map_err(|error| error.to_string())
 }
 

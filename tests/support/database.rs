@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use outbox::{SqliteOptions, SqliteOutbox};
+use outbox::{SqliteOptions, SqliteOutbox, Worker, WorkerBuilder};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Row};
 use tempfile::TempDir;
 
+use super::running::quick;
 use super::wait::until;
 
 /// A migrated database; its directory goes away with it.
@@ -87,6 +88,11 @@ impl Database {
             }
         }
         text
+    }
+
+    /// A worker of this database without any handler yet.
+    pub(crate) fn worker(&self) -> WorkerBuilder {
+        Worker::builder(self.store.bus(), self.store.ledger()).only_given_handlers().settings(quick())
     }
 
     pub(crate) fn directory(&self) -> &Path {

@@ -1,7 +1,19 @@
 //! A worker that runs within the test's own process.
 
-use outbox::{CancellationToken, Health, Worker, WorkerBuilder, WorkerError};
+use std::time::Duration;
+
+use outbox::{Backoff, CancellationToken, Health, Worker, WorkerBuilder, WorkerError, WorkerSettings};
 use tokio::task::JoinHandle;
+
+/// Settings that keep a test short.
+pub(crate) fn quick() -> WorkerSettings {
+    WorkerSettings {
+        poll: Duration::from_millis(50),
+        lease: Duration::from_secs(2),
+        backoff: Backoff { base: Duration::from_millis(50), cap: Duration::from_secs(1) },
+        ..WorkerSettings::default()
+    }
+}
 
 /// A running worker, stopped when this is dropped.
 pub(crate) struct Running {

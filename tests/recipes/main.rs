@@ -3,6 +3,9 @@
 
 mod in_memory;
 mod lease;
+mod panics;
+mod rollback;
+mod second_connection;
 mod shutdown;
 #[path = "../support/mod.rs"]
 mod support;

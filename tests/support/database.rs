@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use outbox::{SqliteOptions, SqliteOutbox, Worker, WorkerBuilder};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqlitePool, SqlitePoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Row};
 use tempfile::TempDir;
 
@@ -15,6 +15,8 @@ use super::wait::until;
 pub(crate) struct Database {
     directory: TempDir,
     pub(crate) store: SqliteOutbox,
+    /// Connections that the store knows nothing of, for looking.
+    look: SqlitePool,
 }
 
 impl Database {
@@ -28,27 +30,28 @@ impl Database {
 
     /// In a directory that is there.
     pub(crate) async fn within(directory: TempDir, options: SqliteOptions) -> Self {
-        let url = url(&directory.path().join(FILE));
-        let store = SqliteOutbox::connect_with(&url, options).await.expect("the database opens");
+        let file = directory.path().join(FILE);
+        let store = SqliteOutbox::connect_with(&url(&file), options).await.expect("the database opens");
         store.migrate().await.expect("the database is migrated");
-        Self { directory, store }
+        let look = SqlitePoolOptions::new().max_connections(2).connect_lazy_with(foreign(&file));
+        Self { directory, store, look }
     }
 
     /// Runs a script of the application's, such as one that creates its tables.
     pub(crate) async fn run(&self, script: &str) {
-        let done = sqlx::raw_sql(AssertSqlSafe(script)).execute(self.store.pool()).await;
+        let done = sqlx::raw_sql(AssertSqlSafe(script)).execute(&self.look).await;
         done.unwrap_or_else(|error| panic!("{error}: {script}"));
     }
 
     /// The first column of the first row.
     pub(crate) async fn number(&self, query: &str) -> i64 {
-        let found = sqlx::query_scalar(AssertSqlSafe(query)).fetch_one(self.store.pool()).await;
+        let found = sqlx::query_scalar(AssertSqlSafe(query)).fetch_one(&self.look).await;
         found.unwrap_or_else(|error| panic!("{error}: {query}"))
     }
 
     /// The first column of every row.
     pub(crate) async fn texts(&self, query: &str) -> Vec<String> {
-        let found = sqlx::query_scalar(AssertSqlSafe(query)).fetch_all(self.store.pool()).await;
+        let found = sqlx::query_scalar(AssertSqlSafe(query)).fetch_all(&self.look).await;
         found.unwrap_or_else(|error| panic!("{error}: {query}"))
     }
 
@@ -82,7 +85,7 @@ impl Database {
                 || max(attempts) || ', last error ' || coalesce(max(last_error), 'none')
              FROM processed_events GROUP BY handler, status",
         ] {
-            match sqlx::query(query).fetch_all(self.store.pool()).await {
+            match sqlx::query(query).fetch_all(&self.look).await {
                 Ok(rows) => rows.iter().for_each(|row| text += &format!("{}\n", row.get::<String, _>(0))),
                 Err(error) => text += &format!("{error}\n"),
             }
@@ -122,6 +125,9 @@ pub(crate) fn url(file: &Path) -> String {
 
 /// Opens a file as an application does that knows nothing of the store's settings.
 pub(crate) async fn connect(file: &Path) -> SqliteConnection {
-    let options = SqliteConnectOptions::new().filename(file).busy_timeout(Duration::from_secs(20));
-    options.connect().await.expect("the database opens")
+    foreign(file).connect().await.expect("the database opens")
+}
+
+fn foreign(file: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new().filename(file).busy_timeout(Duration::from_secs(20))
 }

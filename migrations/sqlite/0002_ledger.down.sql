@@ -1,7 +1,7 @@
 DROP TABLE outbox_handlers;
 DROP TABLE processed_events;
 DROP INDEX event_queue_dead;
-DROP INDEX event_queue_finished;
+DROP INDEX event_queue_done;
 DROP INDEX event_queue_key;
 DROP INDEX event_queue_processing;
 DROP INDEX event_queue_available;

@@ -41,8 +41,8 @@ CREATE INDEX event_queue_processing ON event_queue (claimed_at) WHERE status = '
 -- Serves the order of a key: the nearest earlier unfinished event, the next waiting one.
 CREATE INDEX event_queue_key ON event_queue (event_key, event_type, id) WHERE event_key IS NOT NULL AND status <> 'done';
 -- Serves pruning.
-CREATE INDEX event_queue_finished ON event_queue (finished_at) WHERE finished_at IS NOT NULL;
--- Serves the list of events that were dead-lettered as a whole.
+CREATE INDEX event_queue_done ON event_queue (finished_at) WHERE status = 'done';
+-- Serves pruning, and the list of events that were dead-lettered as a whole.
 CREATE INDEX event_queue_dead ON event_queue (finished_at) WHERE status = 'dead_lettered';
 
 CREATE TABLE processed_events (

@@ -5,6 +5,7 @@
 
 mod admin;
 mod bus;
+mod columns;
 mod connect;
 mod enqueue;
 mod error;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use outbox_core::{Pruned, Retention, StoreError, Timestamp, Unhandled, Upkeep, UpkeepReport};
+use outbox_core::{
+    Pruned, Retention, StoreError, StoreErrorKind, Timestamp, Unhandled, Upkeep, UpkeepReport,
+};
 use sqlx::sqlite::SqliteConnection;
 
 use crate::error::store_error;
@@ -71,49 +73,55 @@ async fn look(
         .await
 }
 
-/// Deletes what retention allows, at most [`STEP`] rows of each table.
+/// Deletes what retention allows, at most [`STEP`] rows of each table. What may go is looked up first, so that a store
+/// with nothing to delete is not written to, and looking past what must stay holds up no writer.
 pub(crate) async fn prune_step(
     store: &Store,
     retention: &Retention,
     now: Timestamp,
 ) -> Result<Pruned, StoreError> {
-    let [done, dead, ledger] =
-        [retention.done, retention.dead, retention.ledger].map(|age| now.before(age).as_millis());
-    // Looked up first, so that an idle store is not written to.
-    let is_due: bool = store
-        .read(move |connection| {
-            Box::pin(async move {
-                let due =
-                    sqlx::query_scalar(include_str!("sql/prune_due.sql")).bind(done).bind(dead).bind(ledger);
-                due.fetch_one(connection).await.map_err(|e| store_error("look for what can be pruned", e))
-            })
-        })
-        .await?;
-    if !is_due {
+    let before = [retention.done, retention.dead, retention.ledger].map(|age| now.before(age).as_millis());
+    let found = store.read(move |connection| Box::pin(prunable(connection, before))).await?;
+    if found.rows.is_empty() && found.claims.is_empty() {
         return Ok(Pruned::default());
     }
-    store
-        .writer()?
-        .transaction(move |connection| {
-            Box::pin(async move {
-                let events = prune_events(connection, done, dead).await?;
-                let mut claims = 0;
-                for statement in
-                    [include_str!("sql/prune_claims.sql"), include_str!("sql/prune_left_claims.sql")]
-                {
-                    let pruned =
-                        sqlx::query(statement).bind(ledger).bind(STEP).execute(&mut *connection).await;
-                    claims += pruned.map_err(|e| store_error("prune the ledger", e))?.rows_affected();
-                }
-                Ok(Pruned { events, claims })
-            })
-        })
-        .await
+    let pruned = store.writer()?.transaction(move |connection| Box::pin(prune(connection, found, before)));
+    pruned.await
 }
 
-async fn prune_events(connection: &mut SqliteConnection, done: i64, dead: i64) -> Result<u64, StoreError> {
-    let events = sqlx::query(include_str!("sql/prune_events.sql")).bind(done).bind(dead).bind(STEP);
-    Ok(events.execute(connection).await.map_err(|e| store_error("prune the queue", e))?.rows_affected())
+/// Rows of the queue and (event, handler) pairs of the ledger that may be deleted.
+#[derive(serde::Deserialize)]
+struct Prunable {
+    rows: Vec<i64>,
+    claims: Vec<(String, String)>,
+}
+
+async fn prunable(connection: &mut SqliteConnection, before: [i64; 3]) -> Result<Prunable, StoreError> {
+    let [done, dead, ledger] = before;
+    let query = sqlx::query_scalar::<_, String>(include_str!("sql/prune_find.sql"));
+    let found = query.bind(done).bind(dead).bind(ledger).bind(STEP).fetch_one(connection).await;
+    let found = found.map_err(|e| store_error("look for what can be pruned", e))?;
+    serde_json::from_str(&found)
+        .map_err(|e| StoreError::with_source(StoreErrorKind::Corrupt, "cannot read what can be pruned", e))
+}
+
+async fn prune(
+    connection: &mut SqliteConnection,
+    found: Prunable,
+    before: [i64; 3],
+) -> Result<Pruned, StoreError> {
+    let [done, dead, ledger] = before;
+    let rows = serde_json::json!(found.rows).to_string();
+    let unfinished = sqlx::query(include_str!("sql/prune_unfinished.sql")).bind(dead).bind(&rows);
+    let unfinished =
+        unfinished.execute(&mut *connection).await.map_err(|e| store_error("prune the ledger", e))?;
+    let events = sqlx::query(include_str!("sql/prune_events.sql")).bind(done).bind(dead).bind(rows);
+    let events = events.execute(&mut *connection).await.map_err(|e| store_error("prune the queue", e))?;
+    let claims = serde_json::json!(found.claims).to_string();
+    let claims = sqlx::query(include_str!("sql/prune_claims.sql")).bind(ledger).bind(claims);
+    let claims = claims.execute(connection).await.map_err(|e| store_error("prune the ledger", e))?;
+    let claims = claims.rows_affected() + unfinished.rows_affected();
+    Ok(Pruned { events: events.rows_affected(), claims })
 }
 
 /// Finishes rows of types that no handler is listed for, where the settings say so.

@@ -1,122 +1,113 @@
 //! All that the store knows about one event.
 
+use std::time::Duration;
+
 use outbox_core::{
     ClaimState, EventId, EventState, Explanation, HandlerProgress, Headers, StoreError, TimelineEntry,
     Timestamp, WaitReason,
 };
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{FromRow, Row};
 
+use super::reader;
 use super::status::reason;
+use crate::columns::{count, number, text};
 use crate::error::store_error;
 use crate::store::Store;
 
-struct EventRow {
-    event_type: String,
-    event_version: i64,
-    event_key: Option<String>,
-    status: String,
-    payload: String,
-    headers: String,
-    waits_for: String,
-    available_at: i64,
-    claimed_at: Option<i64>,
-    created_at: i64,
-    finished_at: Option<i64>,
-    last_error: Option<String>,
-    is_listed: bool,
-}
-
-impl FromRow<'_, SqliteRow> for EventRow {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            event_type: row.try_get("event_type")?,
-            event_version: row.try_get("event_version")?,
-            event_key: row.try_get("event_key")?,
-            status: row.try_get("status")?,
-            payload: row.try_get("payload")?,
-            headers: row.try_get("headers")?,
-            waits_for: row.try_get("waits_for")?,
-            available_at: row.try_get("available_at")?,
-            claimed_at: row.try_get("claimed_at")?,
-            created_at: row.try_get("created_at")?,
-            finished_at: row.try_get("finished_at")?,
-            last_error: row.try_get("last_error")?,
-            is_listed: row.try_get("is_listed")?,
-        })
-    }
-}
-
 pub(super) async fn read(store: &Store, event_id: EventId) -> Result<Option<Explanation>, StoreError> {
-    let lease = store.options.queue_lease;
-    store
-        .read(move |connection| {
-            Box::pin(async move {
-                let (row, handlers) =
-                    rows(connection, event_id).await.map_err(|e| store_error("explain an event", e))?;
-                Ok(match row {
-                    Some(row) => Some(explain(event_id, row, handlers, lease)),
-                    None => explain_by_ledger(event_id, handlers),
-                })
-            })
-        })
-        .await
+    let mut connection = reader(store).await?;
+    let rows = rows(&mut connection, event_id).await;
+    let (row, handlers) = rows.map_err(|error| store_error("explain an event", error))?;
+    Ok(match row {
+        Some(row) => Some(explain(event_id, row, handlers, store.options.queue_lease)),
+        None => explain_by_ledger(event_id, handlers),
+    })
 }
 
 async fn rows(
     connection: &mut SqliteConnection,
     event_id: EventId,
 ) -> Result<(Option<EventRow>, Vec<HandlerProgress>), sqlx::Error> {
-    let row: Option<EventRow> = sqlx::query_as(include_str!("../sql/admin_event.sql"))
-        .bind(event_id.to_string())
-        .fetch_optional(&mut *connection)
-        .await?;
+    let row = sqlx::query(include_str!("../sql/admin_event.sql")).bind(event_id.to_string());
+    let row = row.fetch_optional(&mut *connection).await?.as_ref().map(event).transpose()?;
     let is_finished = row.as_ref().is_some_and(|row| row.finished_at.is_some());
-    let handlers: Vec<HandlerColumns> = sqlx::query_as(include_str!("../sql/admin_event_handlers.sql"))
+    let handlers = sqlx::query(include_str!("../sql/admin_event_handlers.sql"))
         .bind(event_id.to_string())
         .bind(row.as_ref().map(|row| row.event_type.clone()))
         .bind(is_finished)
         .fetch_all(connection)
         .await?;
-    Ok((row, handlers.into_iter().map(progress).collect()))
+    Ok((row, handlers.iter().map(progress).collect::<Result<_, _>>()?))
 }
 
-type HandlerColumns =
-    (String, Option<String>, u32, Option<String>, Option<i64>, Option<i64>, Option<i64>, Option<String>);
-
-fn progress(
-    (handler, state, attempts, owner, started_at, lease_until, processed_at, last_error): HandlerColumns,
-) -> HandlerProgress {
-    HandlerProgress {
-        handler,
-        state: state.as_deref().and_then(ClaimState::from_word),
-        attempts,
-        owner,
-        started_at: started_at.map(Timestamp::from_millis),
-        lease_until: lease_until.map(Timestamp::from_millis),
-        processed_at: processed_at.map(Timestamp::from_millis),
-        last_error,
-    }
+struct EventRow {
+    event_type: String,
+    version: u32,
+    key: Option<String>,
+    status: String,
+    payload: String,
+    headers: String,
+    waits_for: String,
+    available_at: Timestamp,
+    claimed_at: Option<Timestamp>,
+    created_at: Timestamp,
+    finished_at: Option<Timestamp>,
+    last_error: Option<String>,
+    is_listed: bool,
 }
 
-fn explain(
-    event_id: EventId,
-    row: EventRow,
-    handlers: Vec<HandlerProgress>,
-    lease: std::time::Duration,
-) -> Explanation {
+fn event(row: &SqliteRow) -> Result<EventRow, sqlx::Error> {
+    let string = |column| Ok::<_, sqlx::Error>(text(row, column)?.unwrap_or_default());
+    Ok(EventRow {
+        event_type: string("event_type")?,
+        version: count(row, "event_version")?,
+        key: text(row, "event_key")?,
+        status: string("status")?,
+        payload: string("payload")?,
+        headers: string("headers")?,
+        waits_for: string("waits_for")?,
+        available_at: time(row, "available_at")?.unwrap_or(EPOCH),
+        claimed_at: time(row, "claimed_at")?,
+        created_at: time(row, "created_at")?.unwrap_or(EPOCH),
+        finished_at: time(row, "finished_at")?,
+        last_error: text(row, "last_error")?,
+        is_listed: number(row, "is_listed")? == Some(1),
+    })
+}
+
+/// What a time that is no number is shown as.
+const EPOCH: Timestamp = Timestamp::from_millis(0);
+
+fn time(row: &SqliteRow, column: &str) -> Result<Option<Timestamp>, sqlx::Error> {
+    Ok(number(row, column)?.map(Timestamp::from_millis))
+}
+
+fn progress(row: &SqliteRow) -> Result<HandlerProgress, sqlx::Error> {
+    Ok(HandlerProgress {
+        handler: text(row, "handler")?.unwrap_or_default(),
+        state: text(row, "status")?.as_deref().and_then(ClaimState::from_word),
+        attempts: count(row, "attempts")?,
+        owner: text(row, "owner")?,
+        started_at: time(row, "started_at")?,
+        lease_until: time(row, "lease_until")?,
+        processed_at: time(row, "processed_at")?,
+        last_error: text(row, "last_error")?,
+    })
+}
+
+fn explain(event_id: EventId, row: EventRow, handlers: Vec<HandlerProgress>, lease: Duration) -> Explanation {
     let state = EventState::from_word(&row.status);
     let waits_for = if state == Some(EventState::Pending) { waits_for(&row, &handlers) } else { None };
     let timeline = timeline(Some(&row), &handlers);
-    let in_hand_until = row.claimed_at.map(|at| Timestamp::from_millis(at).after(lease));
+    let in_hand_until = row.claimed_at.map(|at| at.after(lease));
     Explanation {
         event_id,
-        version: u32::try_from(row.event_version).unwrap_or(0),
-        key: row.event_key,
+        version: row.version,
+        key: row.key,
         state,
         headers: serde_json::from_str(&row.headers).unwrap_or_default(),
         waits_for,
-        available_at: in_hand_until.unwrap_or(Timestamp::from_millis(row.available_at)),
+        available_at: in_hand_until.unwrap_or(row.available_at),
         event_type: row.event_type,
         payload: row.payload,
         handlers,
@@ -156,7 +147,7 @@ fn timeline(row: Option<&EventRow>, handlers: &[HandlerProgress]) -> Vec<Timelin
         entries.push(TimelineEntry { at, handler: handler.map(str::to_owned), what });
     };
     if let Some(row) = row {
-        push(Timestamp::from_millis(row.created_at), None, "enqueued".to_owned());
+        push(row.created_at, None, "enqueued".to_owned());
     }
     for progress in handlers {
         let name = Some(&*progress.handler);
@@ -175,7 +166,7 @@ fn timeline(row: Option<&EventRow>, handlers: &[HandlerProgress]) -> Vec<Timelin
     if let Some((row, at)) = row.and_then(|row| Some((row, row.finished_at?))) {
         let reason = row.last_error.as_deref().filter(|_| row.status == EventState::DeadLettered.as_str());
         let what = reason.map_or_else(|| row.status.clone(), |reason| format!("{}: {reason}", row.status));
-        push(Timestamp::from_millis(at), None, what);
+        push(at, None, what);
     }
     // Stable, so that what happened in one millisecond stays in the order of the steps above.
     entries.sort_by_key(|entry| entry.at);

@@ -5,20 +5,16 @@ use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use sqlx::sqlite::SqliteConnection;
 
-use super::{BREATH, STEP};
+use super::{BREATH, STEP, reader};
 use crate::error::store_error;
 use crate::store::Store;
 
 pub(super) async fn list(store: &Store) -> Result<Vec<ListedHandler>, StoreError> {
-    let rows: Vec<(String, String, i64, i64)> = store
-        .read(|connection| {
-            Box::pin(async move {
-                let rows =
-                    sqlx::query_as(include_str!("../sql/admin_handlers.sql")).fetch_all(connection).await;
-                rows.map_err(|e| store_error("list handlers", e))
-            })
-        })
-        .await?;
+    let query = sqlx::query_as(include_str!("../sql/admin_handlers.sql"));
+    let rows: Vec<(String, String, i64, i64)> = query
+        .fetch_all(&mut *reader(store).await?)
+        .await
+        .map_err(|error| store_error("list handlers", error))?;
     let listed = rows.into_iter().map(|(event_type, handler, first, last)| ListedHandler {
         event_type,
         handler,
@@ -28,70 +24,91 @@ pub(super) async fn list(store: &Store) -> Result<Vec<ListedHandler>, StoreError
     Ok(listed.collect())
 }
 
-/// Retires a handler, then looks, in steps, at the rows that waited for it.
+/// Retires a handler, then looks, in steps, at what waited for it. A call that was cut off can be repeated.
 pub(super) async fn forget(store: &Store, name: &str) -> Result<u64, StoreError> {
+    let waiting = count_waiting(store, name).await?;
+    let types = types_of(store, name).await?;
     let handler = name.to_owned();
-    let waiting: i64 = store
-        .read(move |connection| {
-            Box::pin(async move {
-                let count = sqlx::query_scalar(include_str!("../sql/admin_forget_count.sql")).bind(handler);
-                count.fetch_one(connection).await.map_err(|e| store_error("count the events of a handler", e))
-            })
+    let forgotten = store.writer()?.transaction(move |connection| {
+        Box::pin(async move {
+            let forget = sqlx::query(include_str!("../sql/admin_forget.sql")).bind(handler);
+            forget.execute(connection).await.map_err(|error| store_error("retire a handler", error))?;
+            Ok(())
         })
-        .await?;
-    let handler = name.to_owned();
-    store
-        .writer()?
-        .transaction(move |connection| {
-            Box::pin(async move {
-                let forget = sqlx::query(include_str!("../sql/admin_forget.sql")).bind(handler);
-                forget.execute(connection).await.map_err(|e| store_error("retire a handler", e))?;
-                Ok(())
-            })
-        })
-        .await?;
-    while forget_step(store, name).await? > 0 {
-        tokio::time::sleep(BREATH).await;
-    }
-    Ok(waiting.unsigned_abs())
+    });
+    forgotten.await?;
+    release_waiting(store, name, types).await?;
+    release_rest(store, name).await?;
+    Ok(waiting)
 }
 
-async fn forget_step(store: &Store, name: &str) -> Result<usize, StoreError> {
+async fn count_waiting(store: &Store, name: &str) -> Result<u64, StoreError> {
+    let count = sqlx::query_scalar(include_str!("../sql/admin_forget_count.sql")).bind(name);
+    let count: Result<i64, _> = count.fetch_one(&mut *reader(store).await?).await;
+    Ok(count.map_err(|error| store_error("count the events of a handler", error))?.unsigned_abs())
+}
+
+/// The types and patterns for which the handler is listed, as a JSON array.
+async fn types_of(store: &Store, name: &str) -> Result<String, StoreError> {
+    let types = sqlx::query_scalar(include_str!("../sql/admin_forget_types.sql")).bind(name);
+    let types: Result<String, _> = types.fetch_one(&mut *reader(store).await?).await;
+    types.map_err(|error| store_error("look up the types of a handler", error))
+}
+
+/// A waiting row, 0 if there is none, and its event.
+type Row = (i64, String);
+
+/// Lets go, page by page, of the rows that wait for something: perhaps it was this handler.
+async fn release_waiting(store: &Store, name: &str, types: String) -> Result<(), StoreError> {
+    let mut after = i64::MIN;
+    loop {
+        let page = sqlx::query_as(include_str!("../sql/admin_forget_rows.sql"))
+            .bind(&types)
+            .bind(after)
+            .bind(STEP as i64);
+        let rows: Result<Vec<Row>, _> = page.fetch_all(&mut *reader(store).await?).await;
+        let rows = rows.map_err(|error| store_error("look up the events of a retired handler", error))?;
+        let Some((last, _)) = rows.last() else { return Ok(()) };
+        after = *last;
+        release(store, name, rows).await?;
+    }
+}
+
+/// Lets go of what else the handler is still due for, such as events that are in a worker's hands.
+async fn release_rest(store: &Store, name: &str) -> Result<(), StoreError> {
+    loop {
+        let page = sqlx::query_as(include_str!("../sql/admin_forget_rest.sql")).bind(name).bind(STEP as i64);
+        let rows: Result<Vec<Row>, _> = page.fetch_all(&mut *reader(store).await?).await;
+        let rows = rows.map_err(|error| store_error("look up the claims of a retired handler", error))?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        release(store, name, rows).await?;
+    }
+}
+
+/// Deletes what the handler was to do for these events, and puts the rows where the ledger then wants them.
+async fn release(store: &Store, name: &str, rows: Vec<Row>) -> Result<(), StoreError> {
     let now = store.clock.now().as_millis();
     let handler = name.to_owned();
-    store
-        .writer()?
-        .transaction(move |connection| {
-            Box::pin(async move {
-                let step = forget_rows(connection, &handler, now).await;
-                step.map_err(|e| store_error("release the events of a retired handler", e))
-            })
+    let rows = Value::from(rows.iter().map(|row| json!(row)).collect::<Vec<_>>()).to_string();
+    let released = store.writer()?.transaction(move |connection| {
+        Box::pin(async move {
+            let released = async {
+                let claims = sqlx::query(include_str!("../sql/admin_forget_claims.sql"));
+                claims.bind(handler).bind(&rows).execute(&mut *connection).await?;
+                requeue(connection, &rows, now).await
+            };
+            released.await.map_err(|error| store_error("release the events of a retired handler", error))
         })
-        .await
-}
-
-async fn forget_rows(
-    connection: &mut SqliteConnection,
-    handler: &str,
-    now: i64,
-) -> Result<usize, sqlx::Error> {
-    let rows: Vec<(Option<i64>, String)> = sqlx::query_as(include_str!("../sql/admin_forget_rows.sql"))
-        .bind(handler)
-        .bind(STEP as i64)
-        .fetch_all(&mut *connection)
-        .await?;
-    let all = Value::from(rows.iter().map(|(row, event_id)| json!([row, event_id])).collect::<Vec<_>>())
-        .to_string();
-    let waiting = rows.iter().filter_map(|(row, _)| row.map(|row| json!([row])));
-    let waiting = Value::from(waiting.collect::<Vec<_>>()).to_string();
-    let forget = sqlx::query(include_str!("../sql/admin_forget_claims.sql")).bind(handler).bind(all);
-    forget.execute(&mut *connection).await?;
-    requeue(connection, waiting, now).await?;
-    Ok(rows.len())
+    });
+    released.await?;
+    tokio::time::sleep(BREATH).await;
+    Ok(())
 }
 
 /// Puts rows, given as `[[row]]`, where the ledger wants them, for any worker to look at.
-async fn requeue(connection: &mut SqliteConnection, rows: String, now: i64) -> Result<(), sqlx::Error> {
+async fn requeue(connection: &mut SqliteConnection, rows: &str, now: i64) -> Result<(), sqlx::Error> {
     touch(connection, rows).await?;
     const TEXT: &str = concat!(include_str!("../sql/requeue.sql"), include_str!("../sql/wake_key.sql"));
     let mut query = sqlx::query(AssertSqlSafe(TEXT));
@@ -105,7 +122,7 @@ async fn requeue(connection: &mut SqliteConnection, rows: String, now: i64) -> R
 }
 
 /// Makes rows, given as `[[row]]`, the ones that `requeue.sql` and `wake_key.sql` work on.
-pub(super) async fn touch(connection: &mut SqliteConnection, rows: String) -> Result<(), sqlx::Error> {
+pub(super) async fn touch(connection: &mut SqliteConnection, rows: &str) -> Result<(), sqlx::Error> {
     sqlx::query(include_str!("../sql/clear_touched.sql")).execute(&mut *connection).await?;
     sqlx::query(include_str!("../sql/admin_touch.sql")).bind(rows).execute(connection).await?;
     Ok(())

@@ -3,6 +3,7 @@
 mod dead_letters;
 mod explain;
 mod handlers;
+mod redrive;
 mod status;
 
 use std::sync::Arc;
@@ -12,7 +13,10 @@ use outbox_core::{
     Admin, DeadLetter, DeadLetterFilter, EventId, Explanation, ListedHandler, Pruned, Retention, Status,
     StoreError, async_trait,
 };
+use sqlx::Sqlite;
+use sqlx::pool::PoolConnection;
 
+use crate::error::store_error;
 use crate::store::Store;
 use crate::upkeep;
 
@@ -22,6 +26,10 @@ const STEP: usize = 500;
 const BREATH: Duration = Duration::from_millis(2);
 
 /// The operator's side of a [`SqliteOutbox`](crate::SqliteOutbox). Clones share it.
+///
+/// It reads on connections of the store's pool, so that a console that asks often does not hold up a worker. Where a
+/// row holds something that no writer of ours would put there, it is shown as far as possible: a time that is no number
+/// as 1970, text that is no UTF-8 with replacement characters, an id that is no UUID as the nil id.
 #[derive(Clone)]
 pub struct SqliteAdmin {
     store: Arc<Store>,
@@ -31,6 +39,11 @@ impl SqliteAdmin {
     pub(crate) fn new(store: Arc<Store>) -> Self {
         Self { store }
     }
+}
+
+/// A connection to read on.
+async fn reader(store: &Store) -> Result<PoolConnection<Sqlite>, StoreError> {
+    store.pool.acquire().await.map_err(|error| store_error("take a connection from the pool", error))
 }
 
 #[async_trait]
@@ -48,11 +61,11 @@ impl Admin for SqliteAdmin {
     }
 
     async fn retry(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
-        dead_letters::change_all(&self.store, filter, dead_letters::Change::Retry).await
+        redrive::change_all(&self.store, filter, redrive::Change::Retry).await
     }
 
     async fn discard(&self, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
-        dead_letters::change_all(&self.store, filter, dead_letters::Change::Discard).await
+        redrive::change_all(&self.store, filter, redrive::Change::Discard).await
     }
 
     async fn prune(&self, retention: &Retention) -> Result<Pruned, StoreError> {

@@ -3,40 +3,40 @@
 use std::collections::BTreeMap;
 
 use outbox_core::{EventState, Status, StoreError, Timestamp, TypeCount, WaitReason, Waiting};
-use sqlx::sqlite::SqliteConnection;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::reader;
+use crate::columns::{number, text};
 use crate::error::store_error;
 use crate::store::Store;
 
 pub(super) async fn read(store: &Store) -> Result<Status, StoreError> {
     let now = store.clock.now();
-    store
-        .read(move |connection| {
-            Box::pin(async move {
-                let status = async {
-                    Ok(Status {
-                        counts: counts(connection).await?,
-                        dead_letters: dead_letters(connection).await?,
-                        oldest: oldest(connection, now).await?,
-                        waiting: waiting(connection).await?,
-                    })
-                };
-                status.await.map_err(|e| store_error("read the status", e))
-            })
+    let mut connection = reader(store).await?;
+    let status = async {
+        Ok(Status {
+            counts: counts(&mut connection).await?,
+            dead_letters: dead_letters(&mut connection).await?,
+            oldest: oldest(&mut connection, now).await?,
+            waiting: waiting(&mut connection).await?,
         })
-        .await
+    };
+    status.await.map_err(|error| store_error("read the status", error))
 }
 
 async fn counts(connection: &mut SqliteConnection) -> Result<Vec<TypeCount>, sqlx::Error> {
-    let rows: Vec<(String, String, i64, Option<i64>)> =
-        sqlx::query_as(include_str!("../sql/admin_counts.sql")).fetch_all(connection).await?;
-    let count = |(event_type, state, events, oldest): (String, String, i64, Option<i64>)| {
-        // A word that no version of this library writes is left out.
-        let state = EventState::from_word(&state)?;
-        let oldest = oldest.map(Timestamp::from_millis);
-        Some(TypeCount { event_type, state, events: events.unsigned_abs(), oldest })
-    };
-    Ok(rows.into_iter().filter_map(count).collect())
+    let rows = sqlx::query(include_str!("../sql/admin_counts.sql")).fetch_all(connection).await?;
+    let counts = rows.iter().map(type_count).collect::<Result<Vec<_>, _>>()?;
+    Ok(counts.into_iter().flatten().collect())
+}
+
+/// `None` for a word that no version of this library writes.
+fn type_count(row: &SqliteRow) -> Result<Option<TypeCount>, sqlx::Error> {
+    let event_type = text(row, "event_type")?.unwrap_or_default();
+    let events = number(row, "events")?.unwrap_or(0).unsigned_abs();
+    let oldest = number(row, "oldest")?.map(Timestamp::from_millis);
+    let state = EventState::from_word(&text(row, "status")?.unwrap_or_default());
+    Ok(state.map(|state| TypeCount { event_type, state, events, oldest }))
 }
 
 async fn dead_letters(connection: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
@@ -46,20 +46,21 @@ async fn dead_letters(connection: &mut SqliteConnection) -> Result<u64, sqlx::Er
 }
 
 async fn oldest(connection: &mut SqliteConnection, now: Timestamp) -> Result<Option<Timestamp>, sqlx::Error> {
-    let query =
-        sqlx::query_scalar::<_, Option<i64>>(include_str!("../sql/admin_oldest.sql")).bind(now.as_millis());
-    Ok(query.fetch_one(connection).await?.map(Timestamp::from_millis))
+    let query = sqlx::query(include_str!("../sql/admin_oldest.sql")).bind(now.as_millis());
+    Ok(number(&query.fetch_one(connection).await?, "oldest")?.map(Timestamp::from_millis))
 }
 
 async fn waiting(connection: &mut SqliteConnection) -> Result<Vec<Waiting>, sqlx::Error> {
-    let rows: Vec<(String, String, i64, bool)> =
-        sqlx::query_as(include_str!("../sql/admin_waiting_rows.sql")).fetch_all(&mut *connection).await?;
+    let rows = sqlx::query(include_str!("../sql/admin_waiting_rows.sql")).fetch_all(&mut *connection).await?;
     let handlers: Vec<(String, i64)> =
         sqlx::query_as(include_str!("../sql/admin_waiting_handlers.sql")).fetch_all(connection).await?;
     let mut waiting = BTreeMap::<WaitReason, u64>::new();
-    for (event_type, waits_for, events, is_listed) in rows {
+    for row in &rows {
+        let event_type = text(row, "event_type")?.unwrap_or_default();
+        let waits_for = text(row, "waits_for")?.unwrap_or_default();
+        let is_listed = number(row, "is_listed")? == Some(1);
         if let Some(reason) = reason(&waits_for, event_type, is_listed) {
-            *waiting.entry(reason).or_default() += events.unsigned_abs();
+            *waiting.entry(reason).or_default() += number(row, "events")?.unwrap_or(0).unsigned_abs();
         }
     }
     for (handler, events) in handlers {

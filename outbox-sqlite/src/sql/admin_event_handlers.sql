@@ -1,7 +1,8 @@
 -- The handlers of one event: those with a ledger row, and those that are listed for its type and have not begun.
 -- $1 event_id, $2 event_type (NULL: only the ledger's), $3 finished
-SELECT p.handler, CASE WHEN p.started_at > 0 THEN p.status END, p.attempts, p.owner, nullif(p.started_at, 0),
-       CASE WHEN p.started_at > 0 THEN p.lease_until END, p.processed_at, p.last_error
+SELECT p.handler, CASE WHEN p.started_at > 0 THEN p.status END AS status, p.attempts, p.owner,
+       nullif(p.started_at, 0) AS started_at, CASE WHEN p.started_at > 0 THEN p.lease_until END AS lease_until,
+       p.processed_at, p.last_error
 FROM processed_events AS p
 WHERE p.event_id = $1
 UNION ALL

@@ -1,7 +1,8 @@
--- Rows that may have waited for a retired handler alone, through processed_events_released.
--- $1 handler, $2 most
-SELECT q.id, p.event_id
-FROM processed_events AS p
-LEFT JOIN event_queue AS q ON q.event_id = p.event_id AND q.status = 'pending'
-WHERE p.status = 'released' AND p.handler = $1
-LIMIT $2;
+-- Waiting rows of these types that wait for something, in order, after a given one. Reads the queue in that order.
+-- $1 [type or pattern], $2 after, $3 most
+SELECT q.id, coalesce(q.event_id, '')
+FROM event_queue AS q
+WHERE q.id > $2 AND q.status = 'pending' AND q.waits_for <> ''
+  AND EXISTS (SELECT 1 FROM json_each($1) AS t WHERE q.event_type GLOB t.value)
+ORDER BY q.id
+LIMIT $3;

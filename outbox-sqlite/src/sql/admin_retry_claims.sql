@@ -1,4 +1,4 @@
--- The handlers are due, with all of their attempts.
+-- The handlers are due, with all of their attempts. Through the primary key.
 -- $1 now, $2 [[row, event_id, handler]]
 UPDATE processed_events
 SET status = 'released', attempts = 0, lease_until = $1, processed_at = NULL

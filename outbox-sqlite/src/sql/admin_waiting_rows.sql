@@ -1,7 +1,7 @@
 -- Waiting rows per type and what they wait for, and whether any handler is listed for the type. Through
 -- event_queue_available.
-SELECT q.event_type, q.waits_for, count(*),
-       EXISTS (SELECT 1 FROM outbox_handlers AS h WHERE q.event_type GLOB h.event_type)
+SELECT q.event_type, q.waits_for, count(*) AS events,
+       EXISTS (SELECT 1 FROM outbox_handlers AS h WHERE q.event_type GLOB h.event_type) AS is_listed
 FROM event_queue AS q
 WHERE q.status = 'pending'
 GROUP BY q.event_type, q.waits_for;

@@ -1,11 +1,5 @@
--- Finished rows that are old enough, through event_queue_finished.
--- $1 done before, $2 dead before, $3 most rows
+-- Deletes rows that were found, if they are still as old as that. Through the rows' numbers.
+-- $1 done before, $2 dead before, $3 [row]
 DELETE FROM event_queue
-WHERE id IN (
-    SELECT id FROM event_queue
-    WHERE finished_at IS NOT NULL
-      AND ((finished_at <= $1 AND status = 'done') OR (finished_at <= $2 AND status = 'dead_lettered'))
-      AND finished_at <= max($1, $2)
-    ORDER BY finished_at
-    LIMIT $3
-);
+WHERE id IN (SELECT value FROM json_each($3))
+  AND ((status = 'done' AND finished_at <= $1) OR (status = 'dead_lettered' AND finished_at <= $2));

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command's output is its result")]
 
 mod deny;
+mod examples;
 mod machine;
 mod movies_data;
 mod process;

@@ -2,8 +2,11 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -48,6 +51,51 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
         bail!("`{shown}` failed ({status})");
     }
     Ok(())
+}
+
+/// How a program ended, and what it printed.
+pub(crate) struct Finished {
+    /// Whether it ended by itself with code 0.
+    pub(crate) success: bool,
+    /// Standard output and standard error, as they came.
+    pub(crate) text: String,
+}
+
+/// Runs a program to its end and keeps what it prints. One that runs for longer than `limit` is killed.
+///
+/// # Errors
+///
+/// When it cannot be started, or had to be killed.
+pub(crate) fn capture(program: &Path, arguments: &[&str], limit: Duration) -> Result<Finished> {
+    let mut output = tempfile::tempfile()?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
+    let shown = shown(&command);
+    let mut child = command.spawn().with_context(|| format!("cannot start `{shown}`"))?;
+    let status = wait(&mut child, limit)?;
+    let mut text = String::new();
+    output.seek(SeekFrom::Start(0))?;
+    output.read_to_string(&mut text)?;
+    let Some(status) = status else {
+        bail!("`{shown}` did not end within {limit:?} and was killed; it printed:\n{text}");
+    };
+    Ok(Finished { success: status.success(), text })
+}
+
+/// How the child ended; none if it had to be killed.
+fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
+    let end = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() > end {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// The command as one would type it, without the folder of the program.

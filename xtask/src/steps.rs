@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow};
 
 use crate::process::{cargo, cargo_with};
-use crate::{deny, machine};
+use crate::{deny, examples, machine};
 
 /// One check that can be run, and repeated, by itself.
 pub(crate) struct Step {
@@ -23,6 +23,12 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "clippy", about: "Lints of every target, as errors", run: clippy },
     Step { name: "doc", about: "Documentation, with warnings as errors", run: doc },
     Step { name: "tests", about: "All tests, doctests and the rules of the repository", run: tests },
+    Step { name: "quickstart", about: "The smallest example", run: examples::quickstart },
+    Step {
+        name: "movies",
+        about: "The movies example: import, search, crash and resume",
+        run: examples::movies,
+    },
 ];
 
 /// Runs the steps of these names, or all.

@@ -12,6 +12,11 @@ pub use outbox_sqlite::{
     SqliteAdmin, SqliteBackend, SqliteBus, SqliteLedger, SqliteOptions, SqliteOutbox, SqliteTx, Synchronous,
 };
 
+/// So that the README's program is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 /// So that the guide's examples are compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/handlers.md")]

@@ -2,7 +2,11 @@
 
 mod support;
 
-use outbox_sqlite::{MigrateError, migrate, migrate_down};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use outbox_core::{Admin, CancellationToken, DeadLetterFilter, EventState, RuntimeHandler, Worker};
+use outbox_sqlite::{MigrateError, SqliteOutbox, migrate, migrate_down};
 use sqlx::SqliteConnection;
 use support::{Database, number, run, schema, texts};
 
@@ -207,4 +211,107 @@ async fn check_refused(connection: &mut SqliteConnection, difference: &str, case
 
 fn own_queue() -> String {
     format!("{OWN_TABLE} {OWN_ROWS}")
+}
+
+/// A queue that takes anything, with rows that hold it.
+const ODD_QUEUE: &str = "CREATE TABLE event_queue (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    event_type   TEXT,
+    payload      TEXT,
+    status       TEXT DEFAULT 'pending',
+    attempts     INTEGER DEFAULT 0,
+    available_at INTEGER DEFAULT (unixepoch() * 1000),
+    last_error   TEXT,
+    created_at   INTEGER DEFAULT (unixepoch() * 1000),
+    event_id     TEXT
+);
+INSERT INTO event_queue (event_type, payload, available_at, created_at) VALUES
+    ('t', NULL, 1, 1),
+    ('t', x'5b315d', 2, 2),
+    ('t', '[2]', 'infinity', 'infinity'),
+    ('t', '[3]', -1, -1),
+    ('t', '[4]', 4, 316541347200000),
+    ('t', '[5]', 316541347200000, 5),
+    ('t', 6, 6, x'00'),
+    (NULL, '[7]', 7, 7),
+    ('t', '[8]', 8, 8);
+INSERT INTO event_queue (event_type, payload, available_at, event_id) VALUES
+    ('t', '[9]', 9, '67E55044-10B1-426F-9247-BB680E5FE0C8'),
+    ('t', '[10]', 10, 'urn:uuid:67e55044-10b1-426f-9247-bb680e5fe0c9'),
+    ('t', '[11]', 11, 'order 11');";
+
+#[tokio::test]
+async fn pending_rows_of_an_adopted_queue_are_handled_and_odd_ones_keep_nothing_from_working() {
+    let (database, mut connection) = Database::with(ODD_QUEUE).await;
+    let store = SqliteOutbox::connect(&database.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    // What a foreign writer adds later is brought to one form when it is claimed.
+    run(
+        &mut connection,
+        "INSERT INTO event_queue (event_type, payload, event_id) VALUES
+            ('t', '[12]', '{67E55044-10B1-426F-9247-BB680E5FE0CA}'),
+            ('t', '[13]', '67E5504410B1426F9247BB680E5FE0C8'),
+            ('t', '[14]', NULL)",
+    )
+    .await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let handler = RuntimeHandler::new("h", "*", move |payload, delivery| {
+        let sent = tell.send((payload, delivery.event_id.to_string()));
+        async move { sent.map_err(|_| "nobody listens") }
+    });
+    let worker = Worker::builder(store.bus(), store.ledger()).only_given_handlers().runtime_handler(handler);
+    let worker = worker.build().unwrap();
+    let shutdown = CancellationToken::new();
+    let running = tokio::spawn({
+        let (worker, shutdown) = (worker.clone(), shutdown.clone());
+        async move { worker.run(shutdown).await }
+    });
+    let mut handled = BTreeMap::new();
+    while handled.len() < 9 {
+        let next = tokio::time::timeout(Duration::from_secs(20), told.recv()).await;
+        let (payload, id) = next.unwrap_or_else(|_| panic!("handled only {handled:?}")).unwrap();
+        assert_eq!(handled.insert(payload.clone(), id), None, "{payload} came twice");
+    }
+    let payloads: Vec<_> = handled.keys().map(String::as_str).collect();
+    assert_eq!(payloads, ["6", "[10]", "[12]", "[14]", "[1]", "[3]", "[4]", "[8]", "[9]"]);
+    for (payload, end) in [("[9]", 8), ("[10]", 9), ("[12]", 10)] {
+        assert_eq!(handled[payload], format!("67e55044-10b1-426f-9247-bb680e5fe0c{end:x}"));
+    }
+    until(&mut connection, "SELECT count(*) = 3 FROM event_queue WHERE status = 'dead_lettered'").await;
+    shutdown.cancel();
+    running.await.unwrap().unwrap();
+
+    // What cannot be handled is there for an operator to see.
+    let admin = store.admin();
+    let dead = admin.dead_letters(&DeadLetterFilter::default(), 10).await.unwrap();
+    let mut reasons: Vec<_> = dead.iter().map(|letter| letter.reason.as_str()).collect();
+    reasons.sort_unstable();
+    assert!(reasons[0].starts_with("\"order 11\" is not an event id"), "{reasons:?}");
+    assert!(reasons[1].contains("\"67E5504410B1426F9247BB680E5FE0C8\" is not in the form"), "{reasons:?}");
+    assert_eq!(reasons[2], "payload is NULL");
+    let status = admin.status().await.unwrap();
+    assert_eq!(
+        (
+            status.count(EventState::Done),
+            status.count(EventState::DeadLettered),
+            status.count(EventState::Pending)
+        ),
+        (9, 3, 3),
+        "{status:?}"
+    );
+    for id in texts(&mut connection, "SELECT event_id FROM event_queue WHERE event_id LIKE '%-%'").await {
+        let explanation = admin.explain(id.parse().unwrap()).await.unwrap().expect("it is there");
+        assert!(explanation.to_string().contains(&id), "{explanation}");
+    }
+    assert_eq!(admin.discard(&DeadLetterFilter::default()).await.unwrap(), 3);
+    assert_eq!(admin.status().await.unwrap().dead_letters, 0);
+}
+
+/// Waits, at most 20 s, until the query gives 1.
+async fn until(connection: &mut SqliteConnection, query: &str) {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+    while number(connection, query).await != 1 {
+        assert!(tokio::time::Instant::now() < deadline, "not within 20 s: {query}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }

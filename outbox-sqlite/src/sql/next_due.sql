@@ -6,6 +6,7 @@ SELECT min(due) FROM (
         WHERE a.status = 'pending' AND a.event_type = probe.value ->> 'type'
           AND a.waits_for = probe.value ->> 'waits_for'
           AND a.available_at > $1 ->> 'after'
+          AND a.available_at <= 9223372036854775807 -- which text in a queue that was adopted is above
     ) AS due
     FROM json_each($1, '$.probes') AS probe
     UNION ALL

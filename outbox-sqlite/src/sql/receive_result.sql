@@ -1,8 +1,11 @@
--- What was received, as one value: the events in order of due time, and the claims that go with them.
+-- What was received, as one value: the events in order of due time, and the claims that go with them. The casts change
+-- nothing in a STRICT table; in one that was adopted, JSON would refuse a BLOB, and with it everything received.
 SELECT 'received' AS part, json_object(
     'events', (
         SELECT json_group_array(json_array(
-            q.id, q.event_id, q.event_type, q.event_version, q.event_key, q.payload, q.headers, q.created_at))
+            q.id, CAST(q.event_id AS TEXT), CAST(q.event_type AS TEXT), CAST(q.event_version AS INTEGER),
+            CAST(q.event_key AS TEXT), CAST(q.payload AS TEXT), CAST(q.headers AS TEXT),
+            CAST(q.created_at AS INTEGER)))
         FROM (
             SELECT row_id, min(position) AS position FROM temp.pair WHERE row_id > 0 AND NOT lost
             GROUP BY row_id ORDER BY min(position)

@@ -180,7 +180,7 @@ fn unreadable(what: &str, error: serde_json::Error) -> StoreError {
 }
 
 /// id, event_id, type, version, key, payload, headers, created_at
-type EventColumns = (i64, String, String, Value, Option<String>, String, String, Value);
+type EventColumns = (i64, String, String, Value, Option<String>, Option<String>, Option<String>, Option<i64>);
 /// row, handler, started_at, attempts, lease_until
 type ClaimColumns = (i64, String, i64, u32, i64);
 
@@ -242,10 +242,10 @@ fn envelope(columns: EventColumns) -> Result<Envelope, String> {
             .and_then(|v| u32::try_from(v).ok())
             .ok_or(format!("event_version {version}"))?,
         key,
-        payload,
+        payload: payload.ok_or("payload is NULL")?,
         // A foreign writer's headers that are no map of strings are left out; the payload is what counts.
-        headers: serde_json::from_str(&headers).unwrap_or_default(),
-        occurred_at: Timestamp::from_millis(created_at.as_i64().unwrap_or(0)),
+        headers: headers.and_then(|headers| serde_json::from_str(&headers).ok()).unwrap_or_default(),
+        occurred_at: Timestamp::from_millis(created_at.unwrap_or(0)),
     })
 }
 

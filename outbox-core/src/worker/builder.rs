@@ -193,7 +193,7 @@ impl WorkerBuilder {
             backoff: self.settings.backoff,
             handlers,
             heartbeat: Heartbeat::new(Arc::clone(&self.clock)),
-            health: Arc::new(HealthState::new(Arc::clone(&self.clock))),
+            health: HealthState::default(),
             abort: CancellationToken::new(),
             bus: self.bus,
             ledger: self.ledger,

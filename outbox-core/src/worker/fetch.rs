@@ -7,8 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::health::Step;
-use super::in_hand::Planned;
+use super::in_hand::InHand;
 use super::settings::WorkerSettings;
 use super::shared::WorkerShared;
 use crate::telemetry::WorkerMetrics;
@@ -36,17 +35,14 @@ pub(super) async fn run(
         } else {
             // Not cancelled by the shutdown: what was received must be started, or it stays claimed until its lease ends.
             match receive(worker, metrics, free.num_permits()).await {
+                Ok(received) if received.is_empty() => Idle::Empty,
                 Ok(received) => {
-                    worker.health.store_works(Step::Receive);
                     pause = worker.store_pause();
-                    if !received.is_empty() {
-                        start(worker, runs, free, received);
-                        continue;
-                    }
-                    Idle::Empty
+                    start(worker, runs, free, received);
+                    continue;
                 }
                 Err(failure) => {
-                    worker.health.store_failed(Step::Receive, &failure);
+                    worker.health.store_failed("receive", &failure);
                     Idle::Failed
                 }
             }
@@ -89,6 +85,7 @@ async fn receive(
 ) -> Result<Vec<Received>, StoreError> {
     let before = worker.clock.passed();
     let received = worker.bus.receive(max).await?;
+    worker.health.store_works();
     if !received.is_empty() {
         metrics.claim_seconds.record(worker.clock.passed().saturating_sub(before));
         metrics.received.increment(received.len() as u64);
@@ -96,8 +93,7 @@ async fn receive(
     Ok(received)
 }
 
-/// Starts each event on a task of its own, which holds one slot per run. An event with more runs than there are slots
-/// left, as a bus that grants no claims may deliver it, runs as many at a time as it has slots.
+/// Starts each event on a task of its own, which holds one slot per run.
 fn start(
     worker: &Arc<WorkerShared>,
     runs: &TaskTracker,
@@ -105,13 +101,13 @@ fn start(
     received: Vec<Received>,
 ) {
     for event in received {
-        let event = Planned::new(Arc::clone(worker), event);
-        let slots = event.runs().clamp(1, free.num_permits().max(1));
+        let wanted = event.claims.as_ref().map_or(1, Vec::len).max(1);
         // A bus that delivers more than was asked for is served all the same.
-        let held = free.split(slots.min(free.num_permits()));
+        let slot = free.split(wanted.min(free.num_permits()));
+        let worker = Arc::clone(worker);
         runs.spawn(async move {
-            event.process(slots).await;
-            drop(held);
+            InHand::process(worker, event).await;
+            drop(slot);
         });
     }
 }

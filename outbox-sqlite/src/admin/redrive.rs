@@ -7,8 +7,7 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::dead_letters::{Found, Place, Search, events, handlers};
 use super::handlers::touch;
-use super::reader;
-use super::steps::{Breath, STEP};
+use super::{BREATH, STEP, reader};
 use crate::error::store_error;
 use crate::store::Store;
 
@@ -28,14 +27,12 @@ pub(super) async fn change_all(
 ) -> Result<u64, StoreError> {
     let search = Search::new(store, filter, STEP);
     let mut changed = 0;
-    let mut breath = Breath::new();
     let mut place = Place::START;
     loop {
         let page = handlers(&mut *reader(store).await?, &search, &place).await?;
         let Some(last) = page.last() else { break };
         place = last.place.clone();
         changed += apply(store, &page, change).await?;
-        breath.take().await;
     }
     place = Place::START;
     loop {
@@ -43,7 +40,6 @@ pub(super) async fn change_all(
         let Some(last) = page.last() else { return Ok(changed) };
         place = last.place.clone();
         changed += apply(store, &page, change).await?;
-        breath.take().await;
     }
 }
 
@@ -62,7 +58,9 @@ async fn apply(store: &Store, page: &[Found], change: Change) -> Result<u64, Sto
             changed.map_err(|error| store_error("change dead letters", error))
         })
     });
-    changed.await
+    let changed = changed.await?;
+    tokio::time::sleep(BREATH).await;
+    Ok(changed)
 }
 
 async fn retry(connection: &mut SqliteConnection, letters: &str, now: i64) -> Result<u64, sqlx::Error> {

@@ -165,3 +165,6 @@ fn invalid(message: String) -> StoreError {
 fn unavailable(message: String) -> StoreError {
     StoreError::new(StoreErrorKind::Unavailable, message)
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,8 +33,10 @@ use crate::arguments::{Arguments, Scale};
 struct Bench {
     name: &'static str,
     about: &'static str,
-    run: fn(Scale) -> Pin<Box<dyn Future<Output = Result<()>>>>,
+    run: fn(Scale) -> Run,
 }
+
+type Run = Pin<Box<dyn Future<Output = Result<()>>>>;
 
 const BENCHES: &[Bench] = &[
     Bench {

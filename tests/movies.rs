@@ -1,8 +1,10 @@
 //! The movies example, run as a program: what a reader would try, and what would go wrong.
 
-use std::env;
+#[path = "support/example.rs"]
+mod example;
+
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -83,17 +85,7 @@ impl Movies {
 /// The example, built as a program: `cargo test` builds it only with the tests of its handlers.
 fn program() -> &'static PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let mut build = Command::new(env!("CARGO"));
-        let build = build.args(["build", "--quiet", "--locked", "--example", "movies"]);
-        assert!(
-            build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap().success(),
-            "the example builds"
-        );
-        let test = env::current_exe().unwrap();
-        let profile = test.parent().and_then(|deps| deps.parent()).expect("tests lie in deps");
-        profile.join("examples").join(format!("movies{}", env::consts::EXE_SUFFIX))
-    })
+    PROGRAM.get_or_init(|| example::program("movies"))
 }
 
 #[tokio::test]

@@ -101,53 +101,6 @@ pub trait Bus: Publisher {
     fn lease(&self) -> Duration;
 }
 
-/// A shared bus is a bus.
-#[async_trait]
-impl<B: Bus + ?Sized> Bus for Arc<B> {
-    async fn subscribe(&self, subscription: Subscription) -> Result<(), StoreError> {
-        (**self).subscribe(subscription).await
-    }
-
-    async fn receive(&self, max: usize) -> Result<Vec<Received>, StoreError> {
-        (**self).receive(max).await
-    }
-
-    async fn settle(&self, settlements: Vec<(Receipt, Settlement)>) -> Result<(), StoreError> {
-        (**self).settle(settlements).await
-    }
-
-    async fn extend(&self, receipts: &[Receipt]) -> Result<(), StoreError> {
-        (**self).extend(receipts).await
-    }
-
-    async fn wake(&self) {
-        (**self).wake().await;
-    }
-
-    async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
-        (**self).next_due().await
-    }
-
-    async fn maintain(&self, upkeep: &Upkeep) -> Result<UpkeepReport, StoreError> {
-        (**self).maintain(upkeep).await
-    }
-
-    fn store_id(&self) -> Option<StoreId> {
-        (**self).store_id()
-    }
-
-    fn lease(&self) -> Duration {
-        (**self).lease()
-    }
-}
-
-#[async_trait]
-impl<P: Publisher + ?Sized> Publisher for Arc<P> {
-    async fn publish(&self, events: &[Envelope]) -> Vec<Result<(), PublishError>> {
-        (**self).publish(events).await
-    }
-}
-
 /// Names one store within a process, so that a bus and a ledger can tell that they share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StoreId(Uuid);

@@ -66,38 +66,6 @@ pub trait Ledger: Send + Sync + 'static {
     }
 }
 
-/// A shared ledger is a ledger.
-#[async_trait]
-impl<L: Ledger + ?Sized> Ledger for Arc<L> {
-    async fn claim(&self, request: &ClaimRequest) -> Result<Claim, StoreError> {
-        (**self).claim(request).await
-    }
-
-    async fn renew(&self, token: &ClaimToken, lease: Duration) -> Result<(), LedgerError> {
-        (**self).renew(token, lease).await
-    }
-
-    async fn done(&self, token: &ClaimToken) -> Result<(), LedgerError> {
-        (**self).done(token).await
-    }
-
-    async fn release(&self, token: &ClaimToken, release: &Release) -> Result<(), LedgerError> {
-        (**self).release(token, release).await
-    }
-
-    async fn bury(&self, token: &ClaimToken, reason: &str) -> Result<(), LedgerError> {
-        (**self).bury(token, reason).await
-    }
-
-    fn transactions(&self) -> Option<&dyn Transactions> {
-        (**self).transactions()
-    }
-
-    fn store_id(&self) -> Option<StoreId> {
-        (**self).store_id()
-    }
-}
-
 /// Who asks for which claim, and on what terms.
 #[derive(Debug, Clone)]
 pub struct ClaimRequest {

@@ -34,6 +34,7 @@ mod registry;
 mod result;
 mod run;
 mod runtime_handler;
+mod shared;
 pub mod telemetry;
 pub mod testing;
 mod transaction;

@@ -16,7 +16,7 @@ use crate::store::Store;
 use crate::subscriber::Subscriber;
 use crate::wake::WakeListener;
 use crate::writer::{Batch, Command, ReceiveRequest, SettleItem};
-use crate::{listing, upkeep};
+use crate::{columns, listing, upkeep};
 
 /// The queue of a [`SqliteOutbox`](crate::SqliteOutbox), for one worker or relay. Clones share the subscription.
 #[derive(Clone)]
@@ -74,13 +74,15 @@ impl SqliteBus {
         if subscriber.patterns.is_empty() {
             return Ok(subscriber.plain_probes.clone());
         }
-        let types: Vec<String> = self
+        // A type that is no UTF-8 comes out as another, of which there is nothing to claim.
+        let types = self
             .shared
             .store
             .read(|connection| {
                 Box::pin(async move {
                     let types =
-                        sqlx::query_scalar(include_str!("sql/pending_types.sql")).fetch_all(connection).await;
+                        sqlx::query(include_str!("sql/pending_types.sql")).fetch_all(connection).await;
+                    let types = types.and_then(|rows| columns::texts(&rows, "event_type"));
                     types.map_err(|e| store_error("look up the types that wait", e))
                 })
             })

@@ -10,6 +10,11 @@ pub(crate) fn text(row: &SqliteRow, column: &str) -> Result<Option<String>, sqlx
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
+/// The texts in a column of several rows.
+pub(crate) fn texts(rows: &[SqliteRow], column: &str) -> Result<Vec<String>, sqlx::Error> {
+    rows.iter().filter_map(|row| text(row, column).transpose()).collect()
+}
+
 /// The whole number in a column, `None` for NULL and for what is no number.
 pub(crate) fn number(row: &SqliteRow, column: &str) -> Result<Option<i64>, sqlx::Error> {
     let is_number = matches!(row.try_get_raw(column)?.type_info().name(), "INTEGER" | "REAL");
@@ -18,8 +23,12 @@ pub(crate) fn number(row: &SqliteRow, column: &str) -> Result<Option<i64>, sqlx:
 
 /// A number that counts something: negative ones as 0, too large ones as the largest.
 pub(crate) fn count(row: &SqliteRow, column: &str) -> Result<u32, sqlx::Error> {
-    let number = number(row, column)?.unwrap_or(0).max(0);
-    Ok(u32::try_from(number).unwrap_or(u32::MAX))
+    Ok(clamped(number(row, column)?.unwrap_or(0)))
+}
+
+/// See [`count`].
+pub(crate) fn clamped(number: i64) -> u32 {
+    u32::try_from(number.max(0)).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use outbox_core::{
 };
 use sqlx::sqlite::SqliteConnection;
 
+use crate::columns;
 use crate::error::store_error;
 use crate::store::Store;
 use crate::subscriber::Subscriber;
@@ -42,9 +43,10 @@ async fn look(
         .read(move |connection| {
             Box::pin(async move {
                 let failed = |e| store_error("look at what waits", e);
-                let unhandled_types = sqlx::query_scalar(include_str!("sql/upkeep_unhandled.sql"))
+                let unhandled_types = sqlx::query(include_str!("sql/upkeep_unhandled.sql"))
                     .fetch_all(&mut *connection)
                     .await
+                    .and_then(|rows| columns::texts(&rows, "event_type"))
                     .map_err(failed)?;
                 let waiting: Vec<(String, i64)> = sqlx::query_as(include_str!("sql/upkeep_waiting.sql"))
                     .bind(now.as_millis())

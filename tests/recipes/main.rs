@@ -1,9 +1,12 @@
 //! How queues, outboxes and drivers fail in the field, as their users reported it, tried against SQLite and with real
 //! processes. Each module is one kind of failure; times are scaled down by settings.
 
+mod event_ids;
 mod in_memory;
 mod lease;
 mod panics;
+mod payload;
+mod polling;
 mod rollback;
 mod second_connection;
 mod shutdown;

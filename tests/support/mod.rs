@@ -3,8 +3,10 @@
 
 #![allow(dead_code, reason = "every test binary uses a part of it")]
 
+pub(crate) mod chance;
 pub(crate) mod child;
 pub(crate) mod database;
+pub(crate) mod example;
 pub(crate) mod handlers;
 pub(crate) mod journal;
 pub(crate) mod locker;

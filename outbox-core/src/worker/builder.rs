@@ -193,7 +193,7 @@ impl WorkerBuilder {
             backoff: self.settings.backoff,
             handlers,
             heartbeat: Heartbeat::new(Arc::clone(&self.clock)),
-            health: HealthState::default(),
+            health: Arc::new(HealthState::new(Arc::clone(&self.clock))),
             abort: CancellationToken::new(),
             bus: self.bus,
             ledger: self.ledger,

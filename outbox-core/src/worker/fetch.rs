@@ -7,7 +7,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::in_hand::InHand;
+use super::health::Step;
+use super::in_hand::Planned;
 use super::settings::WorkerSettings;
 use super::shared::WorkerShared;
 use crate::telemetry::WorkerMetrics;
@@ -35,14 +36,17 @@ pub(super) async fn run(
         } else {
             // Not cancelled by the shutdown: what was received must be started, or it stays claimed until its lease ends.
             match receive(worker, metrics, free.num_permits()).await {
-                Ok(received) if received.is_empty() => Idle::Empty,
                 Ok(received) => {
+                    worker.health.store_works(Step::Receive);
                     pause = worker.store_pause();
-                    start(worker, runs, free, received);
-                    continue;
+                    if !received.is_empty() {
+                        start(worker, runs, free, received);
+                        continue;
+                    }
+                    Idle::Empty
                 }
                 Err(failure) => {
-                    worker.health.store_failed("receive", &failure);
+                    worker.health.store_failed(Step::Receive, &failure);
                     Idle::Failed
                 }
             }
@@ -85,7 +89,6 @@ async fn receive(
 ) -> Result<Vec<Received>, StoreError> {
     let before = worker.clock.passed();
     let received = worker.bus.receive(max).await?;
-    worker.health.store_works();
     if !received.is_empty() {
         metrics.claim_seconds.record(worker.clock.passed().saturating_sub(before));
         metrics.received.increment(received.len() as u64);
@@ -93,7 +96,8 @@ async fn receive(
     Ok(received)
 }
 
-/// Starts each event on a task of its own, which holds one slot per run.
+/// Starts each event on a task of its own, which holds one slot per run. An event with more runs than there are slots
+/// left, as a bus that grants no claims may deliver it, runs as many at a time as it has slots.
 fn start(
     worker: &Arc<WorkerShared>,
     runs: &TaskTracker,
@@ -101,13 +105,13 @@ fn start(
     received: Vec<Received>,
 ) {
     for event in received {
-        let wanted = event.claims.as_ref().map_or(1, Vec::len).max(1);
+        let event = Planned::new(Arc::clone(worker), event);
+        let slots = event.runs().clamp(1, free.num_permits().max(1));
         // A bus that delivers more than was asked for is served all the same.
-        let slot = free.split(wanted.min(free.num_permits()));
-        let worker = Arc::clone(worker);
+        let held = free.split(slots.min(free.num_permits()));
         runs.spawn(async move {
-            InHand::process(worker, event).await;
-            drop(slot);
+            event.process(slots).await;
+            drop(held);
         });
     }
 }

@@ -3,12 +3,14 @@
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -87,13 +89,11 @@ impl Heartbeat {
         stop: CancellationToken,
     ) -> std::io::Result<()> {
         let shared = Arc::clone(&self.shared);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let first = shared.clock.passed().saturating_add(interval);
         std::thread::Builder::new().name("outbox-heartbeat".to_owned()).spawn(move || {
-            runtime.block_on(async {
-                while stop.run_until_cancelled(shared.clock.sleep(interval)).await.is_some() {
-                    shared.beat(&*bus, &*ledger).await;
-                }
-            });
+            runtime
+                .block_on(stop.run_until_cancelled(shared.beat_regularly(first, interval, &*bus, &*ledger)));
         })?;
         Ok(())
     }
@@ -104,7 +104,40 @@ impl Shared {
         self.beats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn beat(&self, bus: &dyn Bus, ledger: &dyn Ledger) {
+    /// Beats at `due` and every `interval` after that, however long a beat takes; what was missed is not made up for.
+    async fn beat_regularly(
+        &self,
+        mut due: Duration,
+        interval: Duration,
+        bus: &dyn Bus,
+        ledger: &dyn Ledger,
+    ) {
+        loop {
+            self.clock.sleep(due.saturating_sub(self.clock.passed())).await;
+            let now = self.clock.passed();
+            due = due.saturating_add(interval);
+            if due <= now {
+                due = now.saturating_add(interval);
+            }
+            self.beat_until(due, bus, ledger).await;
+        }
+    }
+
+    /// Beats once. A beat that is not over when the next one is due, or that panics, has failed.
+    async fn beat_until(&self, due: Duration, bus: &dyn Bus, ledger: &dyn Ledger) {
+        let mut beat = pin!(AssertUnwindSafe(self.beat(bus, ledger)).catch_unwind());
+        let written = tokio::select! {
+            written = &mut beat => written,
+            () = self.clock.sleep(due.saturating_sub(self.clock.passed())) => {
+                self.note(false);
+                beat.await
+            }
+        };
+        self.note(written.unwrap_or(false));
+    }
+
+    /// Renews and extends everything that is in hand; whether all of it could be written.
+    async fn beat(&self, bus: &dyn Bus, ledger: &dyn Ledger) -> bool {
         let passed = millis(self.clock.passed());
         let live: Vec<_> = self
             .lock()
@@ -113,20 +146,22 @@ impl Shared {
             .cloned()
             .collect();
         if live.is_empty() {
-            self.failing.store(false, Ordering::Release);
-            return;
+            return true;
         }
         let mut receipts: Vec<Receipt> = live.iter().map(|entry| entry.receipt.clone()).collect();
         receipts.sort_by(|a, b| a.message.cmp(&b.message));
         receipts.dedup();
         let renewals = join_all(live.iter().map(|entry| self.renew(entry, ledger)));
         let (renewed, extended) = futures_util::join!(renewals, bus.extend(&receipts));
-        let failed = extended.is_err() || renewed.contains(&false);
-        if failed && !self.failing.swap(failed, Ordering::AcqRel) {
+        extended.is_ok() && !renewed.contains(&false)
+    }
+
+    /// Notes whether a beat was written, and warns when that changes for the worse.
+    fn note(&self, written: bool) {
+        if !written && !self.failing.load(Ordering::Acquire) {
             warn!(name: "outbox.heartbeat.failing", "heartbeat failed: nothing is fetched until it is written again");
-        } else {
-            self.failing.store(failed, Ordering::Release);
         }
+        self.failing.store(!written, Ordering::Release);
     }
 
     /// Renews one claim; false if the store failed.

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
 use tracing::Instrument;
 
+use super::health::Step;
 use super::shared::{WorkerHandler, WorkerShared};
 use crate::{ClaimToken, Envelope, HandlerRun, Receipt, Received, RunEnd, Settlement, Timestamp, telemetry};
 
@@ -18,29 +20,50 @@ pub(crate) struct InHand {
     settled: AtomicBool,
 }
 
+/// A received event and the runs that it is to have.
+pub(super) struct Planned {
+    in_hand: Arc<InHand>,
+    runs: Vec<PlannedRun>,
+}
+
 type PlannedRun = (Arc<WorkerHandler>, Option<ClaimToken>);
 
-impl InHand {
-    /// Runs the handlers of a received event, at the same time, and settles it.
-    pub(crate) async fn process(worker: Arc<WorkerShared>, received: Received) {
+impl Planned {
+    pub(super) fn new(worker: Arc<WorkerShared>, received: Received) -> Self {
         let runs = planned_runs(&worker, &received);
-        let in_hand = Arc::new(Self {
+        let in_hand = InHand {
             worker,
             envelope: received.envelope,
             receipt: received.receipt,
             outstanding: AtomicUsize::new(runs.len()),
             settled: AtomicBool::new(false),
-        });
+        };
+        Self { in_hand: Arc::new(in_hand), runs }
+    }
+
+    /// How many runs there will be.
+    pub(super) fn runs(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Runs the handlers, at most `at_a_time` at the same time, and settles the event.
+    pub(super) async fn process(self, at_a_time: usize) {
+        let Self { in_hand, runs } = self;
         let ends = match <[PlannedRun; 1]>::try_from(runs) {
             Ok([run]) => vec![in_hand.run(run).await],
             // Each on a task of its own: one that blocks its thread must not hold up the others.
-            Err(runs) => join_all(runs.into_iter().map(|run| in_hand.spawn(run))).await,
+            Err(runs) => {
+                let running = stream::iter(runs).map(|run| in_hand.spawn(run));
+                running.buffer_unordered(at_a_time).collect().await
+            }
         };
         if !in_hand.settled.load(Ordering::Acquire) {
             in_hand.settle(in_hand.settlement(&ends)).await;
         }
     }
+}
 
+impl InHand {
     async fn spawn(self: &Arc<Self>, run: PlannedRun) -> RunEnd {
         let in_hand = Arc::clone(self);
         let task = tokio::spawn(async move { in_hand.run(run).await });
@@ -68,16 +91,21 @@ impl InHand {
         while let Err(failure) =
             self.worker.bus.settle(vec![(self.receipt.clone(), settlement.clone())]).await
         {
-            self.worker.health.store_failed("settle", &failure);
+            self.worker.health.store_failed(Step::Settle, &failure);
             if !pause.wait().await {
                 return;
             }
         }
+        self.worker.health.store_works(Step::Settle);
     }
 
     /// What the runs' ends mean for the event as a whole: done only when all are, else back at the earliest time.
     fn settlement(&self, ends: &[RunEnd]) -> Settlement {
         let now = self.worker.clock.now();
+        if ends.is_empty() {
+            // None of this worker's handlers takes it, so it is somebody else's.
+            return Settlement::Defer { until: now.after(self.worker.bus.lease()) };
+        }
         let mut due: Option<Timestamp> = None;
         let mut failure = None;
         for end in ends {
@@ -89,7 +117,9 @@ impl InHand {
                 }
                 RunEnd::Held { until } => *until,
                 // Whoever took over settles, too; otherwise it comes again after the lease.
-                RunEnd::LeaseLost | RunEnd::StoreFailed(_) => now.after(self.worker.bus.lease()),
+                RunEnd::LeaseLost => now.after(self.worker.bus.lease()),
+                // Whatever the store did about the claim, it will tell when it is asked again.
+                RunEnd::StoreFailed(_) => now.after(ASK_AGAIN),
             };
             due = Some(due.map_or(again, |due| due.min(again)));
         }
@@ -100,6 +130,9 @@ impl InHand {
         }
     }
 }
+
+/// When to ask again for a claim about which the store could not be asked.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The handlers to run: those whose claims came along, or all that take the event.
 fn planned_runs(worker: &WorkerShared, received: &Received) -> Vec<PlannedRun> {

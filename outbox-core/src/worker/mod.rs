@@ -18,6 +18,7 @@ use tracing::{info, warn};
 
 pub use self::builder::{BuildError, WorkerBuilder};
 pub use self::health::Health;
+use self::health::Step;
 pub use self::settings::{InvalidSetting, WorkerSettings, seconds, whole_number};
 use self::shared::WorkerShared;
 use crate::telemetry::WorkerMetrics;
@@ -82,23 +83,19 @@ impl Worker {
 
     /// Works until `shutdown` is cancelled, then takes nothing more, lets running handlers finish, and returns.
     ///
-    /// Handlers that still run when the grace period is over are dropped and given back, due at once.
+    /// Handlers that still run when the grace period is over are dropped and given back, due at once. So they are when
+    /// this future is dropped instead of being shut down.
     ///
     /// # Errors
     ///
     /// [`WorkerError`]: the grace period was exceeded, or the start failed for good.
     pub async fn run(&self, shutdown: CancellationToken) -> Result<(), WorkerError> {
-        let worker = &self.shared;
-        let Some(subscribed) = shutdown.run_until_cancelled(self.subscribe()).await else {
+        let worker = self.shared.for_a_run();
+        let Some(subscribed) = shutdown.run_until_cancelled(subscribe(&worker)).await else {
             return Ok(());
         };
         subscribed?;
-        let ended = CancellationToken::new();
-        let _ends_heartbeat = ended.clone().drop_guard();
-        worker
-            .heartbeat
-            .start(Arc::clone(&worker.bus), Arc::clone(&worker.ledger), self.heartbeat_interval(), ended)
-            .map_err(WorkerError::Heartbeat)?;
+        let _ends = EndsWithRun { worker: Arc::clone(&worker), heartbeat: self.start_heartbeat(&worker)? };
         worker.health.set_running(true);
         info!(
             name: "outbox.worker.started",
@@ -108,33 +105,20 @@ impl Worker {
         let metrics = WorkerMetrics::new();
         let runs = TaskTracker::new();
         tokio::select! {
-            () = fetch::run(worker, &self.settings, &metrics, &runs, &shutdown) => {}
-            () = upkeep::run(worker, &self.settings, &metrics) => {}
+            () = fetch::run(&worker, &self.settings, &metrics, &runs, &shutdown) => {}
+            () = upkeep::run(&worker, &self.settings, &metrics) => {}
         }
-        let drained = self.drain(&runs).await;
-        worker.health.set_running(false);
+        let drained = self.drain(&worker, &runs).await;
         info!(name: "outbox.worker.stopped", owner = %worker.owner, "worker stopped");
         drained
     }
 
-    /// Lists the handlers with the bus. Failures that may pass are waited out.
-    async fn subscribe(&self) -> Result<(), WorkerError> {
-        let worker = &self.shared;
-        let subscription = Subscription {
-            owner: worker.owner,
-            handlers: worker.handlers.iter().map(|handler| handler.subscribed()).collect(),
-            grant_claims: worker.joint,
-        };
-        let mut pause = worker.store_pause();
-        while let Err(failure) = worker.bus.subscribe(subscription.clone()).await {
-            worker.health.store_failed("subscribe", &failure);
-            let hopeless = matches!(failure.kind(), StoreErrorKind::Corrupt | StoreErrorKind::Invalid);
-            if hopeless || !pause.wait().await {
-                return Err(WorkerError::Start(failure));
-            }
-        }
-        worker.health.store_works();
-        Ok(())
+    /// Starts renewing; until the token is cancelled.
+    fn start_heartbeat(&self, worker: &WorkerShared) -> Result<CancellationToken, WorkerError> {
+        let stop = CancellationToken::new();
+        let (bus, ledger) = (Arc::clone(&worker.bus), Arc::clone(&worker.ledger));
+        let started = worker.heartbeat.start(bus, ledger, self.heartbeat_interval(), stop.clone());
+        started.map(|()| stop).map_err(WorkerError::Heartbeat)
     }
 
     /// A third of the shortest lease: one beat renews them all.
@@ -143,10 +127,10 @@ impl Worker {
         leases.chain([self.shared.bus.lease()]).min().unwrap_or(self.settings.lease) / 3
     }
 
-    async fn drain(&self, runs: &TaskTracker) -> Result<(), WorkerError> {
-        let worker = &self.shared;
+    async fn drain(&self, worker: &WorkerShared, runs: &TaskTracker) -> Result<(), WorkerError> {
         runs.close();
         tokio::select! {
+            biased;
             () = runs.wait() => return Ok(()),
             () = worker.clock.sleep(self.settings.grace) => {}
         }
@@ -159,6 +143,40 @@ impl Worker {
             () = worker.clock.sleep(GIVE_BACK) => {}
         }
         Err(WorkerError::GraceExceeded { runs: late, grace: self.settings.grace })
+    }
+}
+
+/// Lists the handlers with the bus. Failures that may pass are waited out.
+async fn subscribe(worker: &WorkerShared) -> Result<(), WorkerError> {
+    let subscription = Subscription {
+        owner: worker.owner,
+        handlers: worker.handlers.iter().map(|handler| handler.subscribed()).collect(),
+        grant_claims: worker.joint,
+    };
+    let mut pause = worker.store_pause();
+    while let Err(failure) = worker.bus.subscribe(subscription.clone()).await {
+        worker.health.store_failed(Step::Subscribe, &failure);
+        let hopeless = matches!(failure.kind(), StoreErrorKind::Corrupt | StoreErrorKind::Invalid);
+        if hopeless || !pause.wait().await {
+            return Err(WorkerError::Start(failure));
+        }
+    }
+    worker.health.store_works(Step::Subscribe);
+    Ok(())
+}
+
+/// What must not outlive a run, also when its future is dropped: then handlers that still run lose their heartbeat, so
+/// they are dropped and given back.
+struct EndsWithRun {
+    worker: Arc<WorkerShared>,
+    heartbeat: CancellationToken,
+}
+
+impl Drop for EndsWithRun {
+    fn drop(&mut self) {
+        self.worker.health.set_running(false);
+        self.worker.abort.cancel();
+        self.heartbeat.cancel();
     }
 }
 

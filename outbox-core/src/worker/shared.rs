@@ -12,8 +12,9 @@ use crate::handler::AnyHandler;
 use crate::telemetry::HandlerMetrics;
 use crate::{Backoff, Bus, Ledger, SharedClock, StateMap, SubscribedHandler};
 
+#[derive(Clone)]
 pub(crate) struct WorkerShared {
-    /// A UUID per worker process: half of every claim's token.
+    /// A UUID per run of a worker: half of every claim's token.
     pub(crate) owner: Uuid,
     pub(crate) bus: Arc<dyn Bus>,
     pub(crate) ledger: Arc<dyn Ledger>,
@@ -24,7 +25,7 @@ pub(crate) struct WorkerShared {
     pub(crate) state: StateMap,
     pub(crate) handlers: Vec<Arc<WorkerHandler>>,
     pub(crate) heartbeat: Heartbeat,
-    pub(crate) health: HealthState,
+    pub(crate) health: Arc<HealthState>,
     /// Cancelled when the grace period is over: runs are dropped and given back.
     pub(crate) abort: CancellationToken,
 }
@@ -59,6 +60,11 @@ impl WorkerHandler {
 }
 
 impl WorkerShared {
+    /// The same worker for one run, which is a process of its own to the ledger, and is aborted alone.
+    pub(crate) fn for_a_run(&self) -> Arc<Self> {
+        Arc::new(Self { owner: Uuid::new_v4(), abort: CancellationToken::new(), ..self.clone() })
+    }
+
     pub(crate) fn handler(&self, name: &str) -> Option<&Arc<WorkerHandler>> {
         self.handlers.iter().find(|handler| *handler.name == *name)
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tracing::warn;
 
+use super::health::Step;
 use super::settings::WorkerSettings;
 use super::shared::WorkerShared;
 use crate::telemetry::WorkerMetrics;
@@ -17,18 +18,21 @@ const BREATH: Duration = Duration::from_millis(20);
 pub(super) async fn run(worker: &WorkerShared, settings: &WorkerSettings, metrics: &WorkerMetrics) {
     let upkeep = Upkeep { unhandled: settings.unhandled, retention: settings.retention.clone() };
     let mut warned = BTreeSet::new();
+    let mut pause = worker.store_pause();
     loop {
         match worker.bus.maintain(&upkeep).await {
             Ok(report) => {
+                worker.health.store_works(Step::Upkeep);
+                pause = worker.store_pause();
                 tell(worker, metrics, &report, &mut warned);
-                if report.more {
-                    worker.clock.sleep(BREATH).await;
-                    continue;
-                }
+                let rest = if report.more { BREATH } else { settings.upkeep_interval };
+                worker.clock.sleep(rest).await;
             }
-            Err(failure) => worker.health.store_failed("upkeep", &failure),
+            Err(failure) => {
+                worker.health.store_failed(Step::Upkeep, &failure);
+                pause.wait().await;
+            }
         }
-        worker.clock.sleep(settings.upkeep_interval).await;
     }
 }
 

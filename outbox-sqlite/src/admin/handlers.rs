@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use sqlx::sqlite::SqliteConnection;
 
-use super::{BREATH, STEP, reader};
+use super::reader;
+use super::steps::{Breath, STEP};
 use crate::error::store_error;
 use crate::store::Store;
 
@@ -61,6 +62,7 @@ type Row = (i64, String);
 /// Lets go, page by page, of the rows that wait for something: perhaps it was this handler.
 async fn release_waiting(store: &Store, name: &str, types: String) -> Result<(), StoreError> {
     let mut after = i64::MIN;
+    let mut breath = Breath::new();
     loop {
         let page = sqlx::query_as(include_str!("../sql/admin_forget_rows.sql"))
             .bind(&types)
@@ -71,11 +73,13 @@ async fn release_waiting(store: &Store, name: &str, types: String) -> Result<(),
         let Some((last, _)) = rows.last() else { return Ok(()) };
         after = *last;
         release(store, name, rows).await?;
+        breath.take().await;
     }
 }
 
 /// Lets go of what else the handler is still due for, such as events that are in a worker's hands.
 async fn release_rest(store: &Store, name: &str) -> Result<(), StoreError> {
+    let mut breath = Breath::new();
     loop {
         let page = sqlx::query_as(include_str!("../sql/admin_forget_rest.sql")).bind(name).bind(STEP as i64);
         let rows: Result<Vec<Row>, _> = page.fetch_all(&mut *reader(store).await?).await;
@@ -84,6 +88,7 @@ async fn release_rest(store: &Store, name: &str) -> Result<(), StoreError> {
             return Ok(());
         }
         release(store, name, rows).await?;
+        breath.take().await;
     }
 }
 
@@ -102,9 +107,7 @@ async fn release(store: &Store, name: &str, rows: Vec<Row>) -> Result<(), StoreE
             released.await.map_err(|error| store_error("release the events of a retired handler", error))
         })
     });
-    released.await?;
-    tokio::time::sleep(BREATH).await;
-    Ok(())
+    released.await
 }
 
 /// Puts rows, given as `[[row]]`, where the ledger wants them, for any worker to look at.

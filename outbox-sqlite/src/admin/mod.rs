@@ -5,9 +5,9 @@ mod explain;
 mod handlers;
 mod redrive;
 mod status;
+mod steps;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use outbox_core::{
     Admin, DeadLetter, DeadLetterFilter, EventId, Explanation, ListedHandler, Pruned, Retention, Status,
@@ -16,14 +16,10 @@ use outbox_core::{
 use sqlx::Sqlite;
 use sqlx::pool::PoolConnection;
 
+use self::steps::Breath;
 use crate::error::store_error;
 use crate::store::Store;
 use crate::upkeep;
-
-/// Most rows that one step changes: a few milliseconds of the write lock.
-const STEP: usize = 500;
-/// Between steps, so that other writers, also of other processes, get their turn.
-const BREATH: Duration = Duration::from_millis(2);
 
 /// The operator's side of a [`SqliteOutbox`](crate::SqliteOutbox). Clones share it.
 ///
@@ -70,6 +66,7 @@ impl Admin for SqliteAdmin {
 
     async fn prune(&self, retention: &Retention) -> Result<Pruned, StoreError> {
         let mut pruned = Pruned::default();
+        let mut breath = Breath::new();
         loop {
             let step = upkeep::prune_step(&self.store, retention, self.store.clock.now()).await?;
             if step == Pruned::default() {
@@ -77,7 +74,7 @@ impl Admin for SqliteAdmin {
             }
             pruned.events += step.events;
             pruned.claims += step.claims;
-            tokio::time::sleep(BREATH).await;
+            breath.take().await;
         }
     }
 

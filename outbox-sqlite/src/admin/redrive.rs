@@ -7,7 +7,8 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::dead_letters::{Found, Place, Search, events, handlers};
 use super::handlers::touch;
-use super::{BREATH, STEP, reader};
+use super::reader;
+use super::steps::{Breath, STEP};
 use crate::error::store_error;
 use crate::store::Store;
 
@@ -27,12 +28,14 @@ pub(super) async fn change_all(
 ) -> Result<u64, StoreError> {
     let search = Search::new(store, filter, STEP);
     let mut changed = 0;
+    let mut breath = Breath::new();
     let mut place = Place::START;
     loop {
         let page = handlers(&mut *reader(store).await?, &search, &place).await?;
         let Some(last) = page.last() else { break };
         place = last.place.clone();
         changed += apply(store, &page, change).await?;
+        breath.take().await;
     }
     place = Place::START;
     loop {
@@ -40,6 +43,7 @@ pub(super) async fn change_all(
         let Some(last) = page.last() else { return Ok(changed) };
         place = last.place.clone();
         changed += apply(store, &page, change).await?;
+        breath.take().await;
     }
 }
 
@@ -58,9 +62,7 @@ async fn apply(store: &Store, page: &[Found], change: Change) -> Result<u64, Sto
             changed.map_err(|error| store_error("change dead letters", error))
         })
     });
-    let changed = changed.await?;
-    tokio::time::sleep(BREATH).await;
-    Ok(changed)
+    changed.await
 }
 
 async fn retry(connection: &mut SqliteConnection, letters: &str, now: i64) -> Result<u64, sqlx::Error> {

@@ -13,6 +13,7 @@ use sqlx::sqlite::SqliteRow;
 
 use super::command::{Batch, Change, ReceiveRequest, Reply};
 use super::group::Group;
+use crate::columns::{self, clamped};
 use crate::error::store_error;
 
 /// The arguments `$1` to `$8` of a group's statements (`$9` is the time). What a group lacks is NULL.
@@ -159,9 +160,7 @@ impl Results {
         let mut results = Self::default();
         for row in rows {
             let failed = |e| store_error("read the result of a write", e);
-            // Read as bytes: a foreign writer may have stored text that is no UTF-8.
-            let text =
-                || row.try_get_unchecked::<Vec<u8>, _>(1).map(|b| String::from_utf8_lossy(&b).into_owned());
+            let text = || columns::text(row, "value").map(Option::unwrap_or_default);
             match row.try_get::<&str, _>(0).map_err(failed)? {
                 "changed" => results.changed = row.try_get(1).map_err(failed)?,
                 "renewed" => results.renewed = row.try_get(1).map_err(failed)?,
@@ -182,7 +181,7 @@ fn unreadable(what: &str, error: serde_json::Error) -> StoreError {
 /// id, event_id, type, version, key, payload, headers, created_at
 type EventColumns = (i64, String, String, Value, Option<String>, Option<String>, Option<String>, Option<i64>);
 /// row, handler, started_at, attempts, lease_until
-type ClaimColumns = (i64, String, i64, u32, i64);
+type ClaimColumns = (i64, String, i64, i64, i64);
 
 #[derive(serde::Deserialize)]
 struct ReceivedParts {
@@ -211,12 +210,12 @@ pub(super) fn batch(text: &str, request: &ReceiveRequest) -> Result<Batch, Store
             }
         };
         let own = claims.remove(&row).unwrap_or_default().into_iter().map(
-            |(_, handler, started_at, attempt, until)| ClaimToken {
+            |(_, handler, started_at, attempts, until)| ClaimToken {
                 event_id: envelope.id,
                 handler: Arc::from(handler),
                 owner: request.subscriber.owner,
                 started_at: Timestamp::from_millis(started_at),
-                attempt,
+                attempt: clamped(attempts),
                 lease_until: Timestamp::from_millis(until),
             },
         );
@@ -250,7 +249,7 @@ fn envelope(columns: EventColumns) -> Result<Envelope, String> {
 }
 
 /// n, granted, status, started_at, attempts, lease_until
-type AnswerColumns = (usize, u8, String, i64, u32, Option<i64>);
+type AnswerColumns = (usize, u8, String, i64, i64, Option<i64>);
 
 /// Reads `claim_result.sql` and answers each claim.
 pub(super) fn answer_claims(text: &str, claims: Vec<(ClaimRequest, Reply<Claim>)>) {
@@ -272,7 +271,7 @@ pub(super) fn answer_claims(text: &str, claims: Vec<(ClaimRequest, Reply<Claim>)
 
 fn claim(
     request: ClaimRequest,
-    (_, granted, status, started_at, attempt, lease_until): AnswerColumns,
+    (_, granted, status, started_at, attempts, lease_until): AnswerColumns,
 ) -> Claim {
     let lease_until = Timestamp::from_millis(lease_until.unwrap_or_default());
     match status.as_str() {
@@ -283,7 +282,7 @@ fn claim(
             handler: request.handler,
             owner: request.owner,
             started_at: Timestamp::from_millis(started_at),
-            attempt,
+            attempt: clamped(attempts),
             lease_until,
         }),
         _ => Claim::Held { until: lease_until },

@@ -1,7 +1,7 @@
 //! Whom an event waits for: handlers of other binaries, newer versions, types that nobody handles.
 
 use super::world::{SECOND, World, all, event, handler};
-use crate::{ClaimState, EventState, SubscribedHandler, Unhandled, WaitReason};
+use crate::{ClaimState, EventState, OnDead, Settlement, SubscribedHandler, Unhandled, WaitReason};
 
 fn up_to(version: u32) -> SubscribedHandler {
     SubscribedHandler { max_version: version, ..handler("h", "t") }
@@ -103,6 +103,33 @@ pub async fn a_forgotten_handler_is_waited_for_no_more(world: World) {
     assert_eq!(world.state(untouched).await, EventState::Done);
     let listed = world.admin.handlers().await.unwrap();
     assert_eq!(listed.iter().map(|listed| &*listed.handler).collect::<Vec<_>>(), ["a"]);
+}
+
+/// Nor does it matter any more that it gave up on an earlier event of a key and kept the later ones waiting.
+pub async fn a_forgotten_handler_holds_back_nothing_of_its_key(world: World) {
+    let blocking = SubscribedHandler { on_dead: OnDead::Block, ..handler("gone", "t") };
+    let worker = world.worker([handler("a", "t"), blocking]).await;
+    let ids = world.enqueue_all([event("t").key("k"), event("t").key("k")]).await;
+    let first = worker.take_one().await;
+    world.ledger.done(first.claim("a")).await.unwrap();
+    world.ledger.bury(first.claim("gone"), "hopeless").await.unwrap();
+    first.settle(Settlement::Done).await;
+    assert_eq!(worker.work_off().await, [(ids[1], "a".to_owned())]);
+    assert_eq!(world.explain(ids[1]).await.waits_for, Some(WaitReason::Key));
+
+    assert_eq!(world.admin.forget_handler("gone").await.unwrap(), 1);
+    assert_eq!(world.state(ids[1]).await, EventState::Done);
+}
+
+/// Nor that it did not know the version of an event that every other handler has finished.
+pub async fn a_forgotten_handler_that_knew_too_little_is_waited_for_no_more(world: World) {
+    let gone = SubscribedHandler { max_version: 1, ..handler("gone", "t") };
+    let worker = world.worker([handler("a", "t"), gone]).await;
+    let id = world.enqueue(event("t").version(2)).await;
+    assert_eq!(worker.work_off().await, [(id, "a".to_owned())]);
+    assert_eq!(world.state(id).await, EventState::Pending);
+    assert_eq!(world.admin.forget_handler("gone").await.unwrap(), 1);
+    assert_eq!(world.state(id).await, EventState::Done);
 }
 
 /// A handler that is new gets the events that are not finished; those that are do not come back for it.

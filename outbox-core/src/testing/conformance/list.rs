@@ -84,6 +84,8 @@ macro_rules! conformance_tests {
             another_binary_does_not_wait_for_a_retry,
             binaries_that_share_a_handler_run_it_once,
             a_forgotten_handler_is_waited_for_no_more,
+            a_forgotten_handler_holds_back_nothing_of_its_key,
+            a_forgotten_handler_that_knew_too_little_is_waited_for_no_more,
             a_new_handler_gets_what_is_not_finished,
             a_newer_version_waits_for_a_newer_worker,
             each_handler_runs_the_versions_that_it_knows,

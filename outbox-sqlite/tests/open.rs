@@ -1,13 +1,21 @@
+//! Opening a database: what is set, what is refused, and with which words.
+
+mod support;
+
 use std::time::Duration;
 
-use outbox_core::StoreErrorKind;
+use outbox_core::{NewEvent, StoreError, StoreErrorKind};
+use outbox_sqlite::{SqliteOptions, SqliteOutbox, Synchronous};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Row, SqlitePool};
-
-use super::*;
-use crate::options::Synchronous;
+use support::{Database, Process, child_database, number, texts};
 
 async fn open(url: &str) -> Result<SqlitePool, StoreError> {
-    open_pool(url, &SqliteOptions::default()).await
+    SqliteOutbox::connect(url).await.map(|store| store.pool().clone())
+}
+
+async fn open_with(url: &str, options: SqliteOptions) -> Result<SqlitePool, StoreError> {
+    SqliteOutbox::connect_with(url, options).await.map(|store| store.pool().clone())
 }
 
 async fn pragma(pool: &SqlitePool, name: &str) -> String {
@@ -37,7 +45,7 @@ async fn the_file_is_created_and_every_connection_has_the_documented_settings() 
         pool_size: 2,
         ..SqliteOptions::default()
     };
-    let pool = open_pool(&url, &options).await.unwrap();
+    let pool = open_with(&url, options).await.unwrap();
     assert_eq!(pragma(&pool, "synchronous").await, "1");
     assert_eq!(pragma(&pool, "busy_timeout").await, "700");
     assert_eq!(pool.options().get_max_connections(), 2);
@@ -114,7 +122,7 @@ async fn a_file_that_cannot_be_used_is_named_with_the_remedy() {
 #[tokio::test]
 async fn settings_out_of_bounds_are_refused_before_anything_is_opened() {
     let options = SqliteOptions { pool_size: 0, ..SqliteOptions::default() };
-    let error = open_pool("sqlite://never.db", &options).await.unwrap_err();
+    let error = open_with("sqlite://never.db", options).await.unwrap_err();
     assert_eq!(error.to_string(), "pool_size = 0: 1 to 1000");
 }
 
@@ -124,4 +132,75 @@ async fn a_path_with_spaces_and_signs_is_opened_as_it_is_written() {
     let pool = open(&format!("sqlite://{}/a%3Fb%20%23 c.db", dir.path().display())).await.unwrap();
     sqlx::query("CREATE TABLE t (x)").execute(&pool).await.unwrap();
     assert!(dir.path().join("a?b # c.db").exists());
+}
+
+#[tokio::test]
+async fn a_pool_of_the_applications_keeps_its_settings() {
+    let database = Database::new();
+    let options = SqliteConnectOptions::new()
+        .filename(database.file())
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Delete)
+        .synchronous(SqliteSynchronous::Off)
+        .foreign_keys(false)
+        .busy_timeout(Duration::from_millis(1234));
+    let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await.unwrap();
+    let settings = async || {
+        let mut values = Vec::new();
+        for name in ["journal_mode", "synchronous", "foreign_keys", "busy_timeout", "journal_size_limit"] {
+            values.push(pragma(&pool, name).await);
+        }
+        values
+    };
+    let before = settings().await;
+    let store = SqliteOutbox::new(pool.clone());
+    store.migrate().await.unwrap();
+    store.enqueue_all(vec![NewEvent::raw("t", "{}")]).await.unwrap();
+    assert_eq!(settings().await, before);
+    assert_eq!(before[..4], ["delete", "0", "0", "1234"]);
+}
+
+#[tokio::test]
+async fn a_pool_in_memory_is_refused_before_anything_is_written() {
+    for url in ["sqlite::memory:", "sqlite:shared?mode=memory&cache=shared"] {
+        let pool = SqlitePool::connect(url).await.unwrap();
+        let store = SqliteOutbox::new(pool);
+        for text in [
+            store.migrate().await.unwrap_err().to_string(),
+            store.enqueue_all(vec![NewEvent::raw("t", "{}")]).await.unwrap_err().to_string(),
+        ] {
+            assert!(text.contains("vanishes with its last connection"), "{url}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_was_not_migrated_says_what_to_do() {
+    let database = Database::new();
+    let store = SqliteOutbox::connect(&database.url()).await.unwrap();
+    let error = store.enqueue_all(vec![NewEvent::raw("t", "{}")]).await.unwrap_err();
+    assert!(error.to_string().contains("run `migrate()`"), "{error}");
+}
+
+#[tokio::test]
+async fn eight_processes_that_open_a_new_file_at_once_all_succeed() {
+    let database = Database::new();
+    let processes: Vec<Process> =
+        (0..8).map(|_| Process::start("child_opens_and_enqueues", &database.file(), &[])).collect();
+    for process in processes {
+        process.succeed();
+    }
+    let mut connection = database.connect().await;
+    assert_eq!(number(&mut connection, "SELECT count(*) FROM event_queue").await, 8);
+    assert_eq!(texts(&mut connection, "PRAGMA journal_mode").await, ["wal"]);
+}
+
+/// The body of a child process.
+#[tokio::test]
+#[ignore = "runs in a child process"]
+async fn child_opens_and_enqueues() {
+    let Some(file) = child_database() else { return };
+    let store = SqliteOutbox::connect(&format!("sqlite://{}", file.display())).await.unwrap();
+    store.migrate().await.unwrap();
+    store.enqueue_all(vec![NewEvent::raw("t", "{}")]).await.unwrap();
 }

@@ -165,6 +165,3 @@ fn invalid(message: String) -> StoreError {
 fn unavailable(message: String) -> StoreError {
     StoreError::new(StoreErrorKind::Unavailable, message)
 }
-
-#[cfg(test)]
-mod tests;

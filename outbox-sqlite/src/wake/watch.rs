@@ -26,8 +26,8 @@ const EAGER_LOOKS: u32 = 4;
 /// Looks after those, each after [`SHORT_PAUSE`]: a commit that waits for a fast disk becomes visible within 2 ms.
 const STEADY_LOOKS: u32 = 20;
 const SHORT_PAUSE: Duration = Duration::from_micros(100);
-/// Looks after those, each after twice the pause: 51 ms altogether, for a slow disk.
-const PATIENT_LOOKS: u32 = 8;
+/// Looks after those, each after twice the pause: 3 s altogether, for a disk that is slow or busy.
+const PATIENT_LOOKS: u32 = 14;
 /// Least time between two wake-ups, so that a stream of commits does not keep a processor busy.
 const BREATH: Duration = Duration::from_millis(1);
 /// How often to look where file events do not work.

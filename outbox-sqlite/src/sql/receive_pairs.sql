@@ -37,4 +37,4 @@ WHERE (p.status IS NULL OR (p.status IN ('released', 'in_progress') AND p.lease_
                 ELSE 0
               END
     ))
-ORDER BY c.position;
+ORDER BY c.due, c.id;

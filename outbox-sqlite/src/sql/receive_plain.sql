@@ -9,4 +9,4 @@ WHERE q.event_key IS NULL OR NOT EXISTS (
     WHERE e.event_key = q.event_key AND e.event_type = q.event_type AND e.id < q.id
       AND e.status <> 'done' AND e.status IN ('pending', 'processing')
 )
-ORDER BY c.position;
+ORDER BY c.due, c.id;

@@ -8,5 +8,5 @@ SET status = CASE s.value ->> 2 WHEN 'done' THEN 'done' ELSE 'pending' END,
     last_error = coalesce(s.value ->> 4, last_error),
     claimed_at = NULL, claimed_by = NULL, waits_for = ''
 FROM json_each($5, '$.items') AS s
-WHERE event_queue.id = s.value ->> 0 AND s.value ->> 2 <> 'dead'
-  AND event_queue.id IN (SELECT id FROM temp.touched);
+WHERE s.value ->> 2 <> 'dead'
+  AND event_queue.id = s.value ->> 0 AND event_queue.claimed_by = s.value ->> 1 AND event_queue.status = 'processing';

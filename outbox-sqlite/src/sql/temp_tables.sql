@@ -1,5 +1,5 @@
 -- Scratch space of the write connection: sets of rows that several statements of one transaction work on.
-CREATE TEMP TABLE IF NOT EXISTS candidate (position INTEGER PRIMARY KEY, id INTEGER NOT NULL);
+CREATE TEMP TABLE IF NOT EXISTS candidate (id INTEGER PRIMARY KEY, due INTEGER NOT NULL);
 CREATE TEMP TABLE IF NOT EXISTS pair (
     position     INTEGER PRIMARY KEY,
     row_id       INTEGER NOT NULL,

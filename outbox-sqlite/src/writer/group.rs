@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use outbox_core::{Claim, ClaimRequest, ClaimToken, Enqueued, ReadyEvent, Receipt, StoreError};
+use outbox_core::{Claim, ClaimRequest, ClaimToken, Enqueued, ReadyEvent, Receipt, Settlement, StoreError};
 use uuid::Uuid;
 
 use super::Job;
@@ -68,6 +68,12 @@ impl Group {
     /// The worker whose rows are settled: all of one worker, since what is "ours" depends on it.
     pub(super) fn settling(&self) -> Option<&Arc<Subscriber>> {
         self.settlements.first().map(|(subscriber, ..)| subscriber)
+    }
+
+    /// Whether an event is dead-lettered as a whole.
+    pub(super) fn gives_up(&self) -> bool {
+        let items = self.settlements.iter().flat_map(|(_, items, _)| items);
+        items.into_iter().any(|item| matches!(item.settlement, Settlement::Dead { .. }))
     }
 
     /// Whether claims are granted.

@@ -29,7 +29,10 @@ pub(super) fn text(group: &Group, marks_may_come_late: bool) -> String {
     if group.settling().is_some() || marks_come_late {
         add(&[sql!("clear_touched")]);
         if group.settling().is_some() {
-            add(&[sql!("settle_touched"), sql!("settle_dead"), sql!("settle_dead_claims")]);
+            add(&[sql!("settle_touched")]);
+        }
+        if group.gives_up() {
+            add(&[sql!("settle_dead"), sql!("settle_dead_claims")]);
         }
         if group.settling().is_some_and(|subscriber| !subscriber.grants) {
             add(&[sql!("settle_plain")]);
@@ -49,7 +52,12 @@ pub(super) fn text(group: &Group, marks_may_come_late: bool) -> String {
         add(&[sql!("clear_candidates")]);
     }
     if let Some((request, _)) = &group.receive {
-        add(&[sql!("receive_candidates"), sql!("receive_ids")]);
+        add(&[
+            sql!("receive_fresh"),
+            sql!("receive_due_again"),
+            sql!("receive_expired"),
+            sql!("receive_ids"),
+        ]);
         if request.subscriber.grants {
             add(&[
                 sql!("receive_pairs"),

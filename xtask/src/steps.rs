@@ -29,6 +29,7 @@ pub(crate) const STEPS: &[Step] = &[
         about: "The movies example: import, search, crash and resume",
         run: examples::movies,
     },
+    Step { name: "benches", about: "The benchmarks on few rows; only wrong counts fail", run: benches },
 ];
 
 /// Runs the steps of these names, or all.
@@ -77,6 +78,11 @@ fn clippy() -> Result<()> {
 
 fn doc() -> Result<()> {
     cargo_with(&[("RUSTDOCFLAGS", "-D warnings")], &["doc", "--workspace", "--no-deps", "--locked"])
+}
+
+/// Without cargo's `--bench` they are a smoke test, in the profile that is built already.
+fn benches() -> Result<()> {
+    cargo(&["test", "--package", "outbox", "--bench", "ratios", "--locked"])
 }
 
 fn tests() -> Result<()> {

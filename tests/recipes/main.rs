@@ -1,6 +1,7 @@
 //! How queues, outboxes and drivers fail in the field, as their users reported it, tried against SQLite and with real
 //! processes. Each module is one kind of failure; times are scaled down by settings.
 
+mod bulk;
 mod event_ids;
 mod in_memory;
 mod lease;
@@ -13,3 +14,4 @@ mod shutdown;
 #[path = "../support/mod.rs"]
 mod support;
 mod times;
+mod wal;

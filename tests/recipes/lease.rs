@@ -1,6 +1,5 @@
 //! Leases: who holds one runs, who has lost it writes nothing, and nobody's work is stolen or left lying.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -120,24 +119,4 @@ async fn the_effect_of_a_transactional_handler_is_there_once_whoever_was_stopped
     assert_eq!(database.number("SELECT value FROM counter").await, 6);
     assert_eq!(database.number("SELECT count(DISTINCT event_id) FROM effect").await, 6);
     drop((stopped, other));
-}
-
-#[tokio::test]
-async fn four_workers_restarted_midway_run_every_event_once() {
-    let database = Database::new().await;
-    let plan = Plan { concurrency: 2, poll_ms: 200, ..Plan::new(database.file(), database.journal()) };
-    let mut workers: Vec<Process> = (0..4).map(|_| Process::worker(&plan)).collect();
-    for _ in 0..100 {
-        database.store.enqueue(&Job { does: Does::Sleep(150) }).await.unwrap();
-    }
-    wait_for_begins(&plan, &workers[0], 30);
-    for worker in &mut workers {
-        worker.drains_within(Duration::from_secs(5));
-        *worker = Process::worker(&plan);
-    }
-    database.until_done(SOON, 100).await;
-    let begins = journal::entries(&plan.journal, "begin");
-    let events: BTreeSet<_> = begins.iter().map(|entry| &entry.event).collect();
-    assert_eq!((begins.len(), events.len()), (100, 100));
-    assert_eq!(database.number("SELECT sum(attempts) FROM processed_events").await, 100);
 }

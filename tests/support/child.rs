@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use outbox::{
-    Backoff, NewEvent, Retention, SqliteOptions, SqliteOutbox, Worker, WorkerError, WorkerSettings,
-    enqueue_events,
+    Backoff, NewEvent, SqliteOptions, SqliteOutbox, Worker, WorkerError, WorkerSettings, enqueue_events,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,12 +33,11 @@ pub(crate) struct Plan {
     pub(crate) transaction_timeout_ms: u64,
     pub(crate) grace_ms: u64,
     pub(crate) poll_ms: u64,
+    pub(crate) upkeep_ms: u64,
     pub(crate) backoff_ms: u64,
     pub(crate) busy_timeout_ms: u64,
     /// An event that it enqueues at start, due so much later.
     pub(crate) delayed_ms: Option<u64>,
-    /// The largest file that the process may write, in bytes: its disk is full there.
-    pub(crate) file_limit: Option<u64>,
 }
 
 impl Plan {
@@ -56,10 +54,10 @@ impl Plan {
             transaction_timeout_ms: 2_000,
             grace_ms: 15_000,
             poll_ms: 50,
+            upkeep_ms: 60_000,
             backoff_ms: 100,
             busy_timeout_ms: 5_000,
             delayed_ms: None,
-            file_limit: None,
         }
     }
 
@@ -82,7 +80,7 @@ impl Plan {
             grace: Duration::from_millis(self.grace_ms),
             poll: Duration::from_millis(self.poll_ms),
             backoff: Backoff { base, cap: base * 60 },
-            retention: Retention::default(),
+            upkeep_interval: Duration::from_millis(self.upkeep_ms),
             ..WorkerSettings::default()
         }
     }
@@ -106,9 +104,6 @@ fn body() {
     let plan: Plan = serde_json::from_str(&plan).expect("the plan is one of ours");
     // To standard error, which the test keeps in a file.
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).init();
-    if let Some(bytes) = plan.file_limit {
-        limit_files(bytes);
-    }
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(plan.threads).enable_all().build();
     let code = runtime.expect("a runtime").block_on(live(plan));
@@ -164,10 +159,4 @@ async fn worker(plan: &Plan, journal: &Journal) -> Result<Worker, String> {
         tx.commit().await.map_err(|error| error.to_string())?;
     }
     builder.build().map_err(|error| error.to_string())
-}
-
-/// From here on a write beyond `bytes` fails instead of ending the process.
-fn limit_files(bytes: u64) {
-    use nix::sys::resource::{Resource, setrlimit};
-    setrlimit(Resource::RLIMIT_FSIZE, bytes, bytes).expect("the limit can be set");
 }

@@ -12,7 +12,7 @@ use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
 
 /// How long one run of the program may take on a busy machine.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// The program with a data folder of its own.
 struct Movies {

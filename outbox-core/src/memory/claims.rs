@@ -40,6 +40,15 @@ impl ClaimRow {
         self.processed_at = Some(now);
     }
 
+    /// Its attempts are used up: its last worker was lost, or it has fewer attempts now than it had.
+    fn give_up(&mut self, now: Timestamp) {
+        if self.state == ClaimState::InProgress {
+            self.last_error = Some(WORKER_LOST.to_owned());
+        }
+        self.last_error.get_or_insert_with(|| "attempts used up".to_owned());
+        self.finish(ClaimState::Dead, now);
+    }
+
     fn is_of(&self, token: &ClaimToken) -> bool {
         (self.owner, self.started_at) == (token.owner, token.started_at)
     }
@@ -79,9 +88,8 @@ impl Claims {
             ClaimState::InProgress | ClaimState::Released if !is_over => {
                 Claim::Held { until: row.lease_until }
             }
-            ClaimState::InProgress if row.attempts >= request.max_attempts => {
-                row.finish(ClaimState::Dead, now);
-                row.last_error = Some(WORKER_LOST.to_owned());
+            ClaimState::InProgress | ClaimState::Released if row.attempts >= request.max_attempts => {
+                row.give_up(now);
                 Claim::Dead
             }
             ClaimState::InProgress | ClaimState::Released => {
@@ -151,14 +159,17 @@ impl Claims {
         })
     }
 
-    /// Every change of a claim is guarded by its token. A claim that its own token has ended already stays as it is,
+    /// Every change of a claim is guarded by its token. What has been marked as done by the same token stays as it is,
     /// so that a call whose answer was lost can be repeated.
     fn change(&mut self, token: &ClaimToken, change: impl FnOnce(&mut ClaimRow)) -> Result<(), LedgerError> {
         let row = self.get_mut(token.event_id, &token.handler).filter(|row| row.is_of(token));
-        let row = row.ok_or(LedgerError::LeaseLost)?;
-        if row.state == ClaimState::InProgress {
-            change(row);
+        match row {
+            Some(row) if row.state == ClaimState::InProgress => {
+                change(row);
+                Ok(())
+            }
+            Some(row) if row.state == ClaimState::Done => Ok(()),
+            _ => Err(LedgerError::LeaseLost),
         }
-        Ok(())
     }
 }

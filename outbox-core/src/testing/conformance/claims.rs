@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use uuid::Uuid;
 
 use super::world::{LEASE, MAX_ATTEMPTS, MILLISECOND, SECOND, World, event, failed};
-use crate::{Claim, ClaimState, ClaimToken, EventId, Ledger, LedgerError, Release, Timestamp};
+use crate::{Claim, ClaimRequest, ClaimState, ClaimToken, EventId, Ledger, LedgerError, Release, Timestamp};
 
 /// Of many workers that ask for a claim at the same time, one gets it, and the others learn until when it is taken.
 pub async fn of_racing_claims_one_is_granted(world: World) {
@@ -123,6 +123,20 @@ pub async fn a_stale_owner_changes_nothing(world: World) {
     assert_eq!(world.progress(id, "h").await, before, "nor after the new owner has finished");
 }
 
+/// A worker that took over from itself has two tokens, of which only the second counts.
+pub async fn an_earlier_claim_of_the_same_worker_is_stale(world: World) {
+    let id = world.enqueue(event("t")).await;
+    let stale = world.granted(id, "h").await;
+    world.pass(LEASE);
+    let Claim::Granted(current) = world.claim(stale.owner, id, "h").await else {
+        panic!("the lease is over");
+    };
+    let before = world.progress(id, "h").await;
+    assert_lease_lost(&world.ledger, &stale, world.now()).await;
+    assert_eq!(world.progress(id, "h").await, before);
+    world.ledger.done(&current).await.unwrap();
+}
+
 /// Nor can somebody with a token that was never granted.
 pub async fn a_claim_that_does_not_exist_is_lost(world: World) {
     let token = ClaimToken {
@@ -226,21 +240,40 @@ pub async fn a_handler_that_kills_its_worker_every_time_gives_up(world: World) {
     assert!(reason.contains("worker lost"), "{reason}");
 }
 
-/// Whoever was declared lost and comes back changes nothing.
+/// Whoever was declared lost and comes back is told so, and changes nothing.
 pub async fn the_lost_worker_comes_back_too_late(world: World) {
     let id = world.enqueue(event("t")).await;
-    let mut last = None;
-    for _ in 0..MAX_ATTEMPTS {
-        last = Some(world.granted(id, "h").await);
+    let mut last = world.granted(id, "h").await;
+    world.pass(LEASE);
+    for _ in 1..MAX_ATTEMPTS {
+        last = world.granted(id, "h").await;
         world.pass(LEASE);
     }
     assert_eq!(world.claim(Uuid::new_v4(), id, "h").await, Claim::Dead);
     let before = world.progress(id, "h").await;
-    let last = last.expect("granted above");
-    let _ = world.ledger.renew(&last, LEASE).await;
-    let _ = world.ledger.done(&last).await;
-    let _ = world.ledger.release(&last, &failed(world.now(), "late")).await;
+    assert_lease_lost(&world.ledger, &last, world.now()).await;
     assert_eq!(world.progress(id, "h").await, before);
+}
+
+/// A deploy that lowers the number of attempts gives up what has used them, with the reason of its last failure,
+/// instead of trying it again.
+pub async fn fewer_attempts_than_were_spent_are_used_up(world: World) {
+    let id = world.enqueue(event("t")).await;
+    for _ in 0..2 {
+        let token = world.granted(id, "h").await;
+        world.ledger.release(&token, &failed(world.now(), "no network")).await.unwrap();
+    }
+    let request = ClaimRequest {
+        event_id: id,
+        handler: Arc::from("h"),
+        owner: Uuid::new_v4(),
+        lease: LEASE,
+        max_attempts: 2,
+    };
+    assert_eq!(world.ledger.claim(&request).await.unwrap(), Claim::Dead);
+    let progress = world.progress(id, "h").await;
+    assert_eq!((progress.state, progress.attempts), (Some(ClaimState::Dead), 2));
+    assert_eq!(progress.last_error.as_deref(), Some("no network"));
 }
 
 async fn assert_lease_lost(ledger: &Arc<dyn Ledger>, token: &ClaimToken, now: Timestamp) {

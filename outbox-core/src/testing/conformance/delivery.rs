@@ -158,13 +158,14 @@ pub async fn an_event_whose_worker_died_comes_again_after_the_lease(world: World
 /// An extended event stays in hand for another lease from then.
 pub async fn an_extended_event_stays_in_hand(world: World) {
     let (one, other) = (world.worker_for("t").await, world.worker_for("t").await);
-    world.enqueue(event("t")).await;
+    let id = world.enqueue(event("t")).await;
     let taken = one.take_one().await;
     for _ in 0..4 {
         world.pass(ROW_LEASE / 2);
         one.bus.extend(std::slice::from_ref(&taken.receipt)).await.unwrap();
         world.ledger.renew(&taken.claims[0], ROW_LEASE).await.unwrap();
         other.finds_nothing().await;
+        assert_eq!(world.state(id).await, EventState::Processing);
     }
     taken.done().await;
     other.finds_nothing().await;

@@ -19,6 +19,7 @@ macro_rules! conformance_tests {
             an_expired_claim_that_nobody_took_is_still_ours,
             started_at_grows_whatever_the_clock_does,
             a_stale_owner_changes_nothing,
+            an_earlier_claim_of_the_same_worker_is_stale,
             a_claim_that_does_not_exist_is_lost,
             done_is_final,
             after_done_its_own_token_may_repeat_itself,
@@ -28,6 +29,7 @@ macro_rules! conformance_tests {
             dead_is_final,
             a_handler_that_kills_its_worker_every_time_gives_up,
             the_lost_worker_comes_back_too_late,
+            fewer_attempts_than_were_spent_are_used_up,
         }
         $crate::__conformance_theme! {
             $backend, delivery:
@@ -73,6 +75,8 @@ macro_rules! conformance_tests {
             a_delayed_event_holds_back_later_ones_of_its_key,
             after_a_dead_letter_the_key_goes_on,
             a_blocked_key_waits_and_nothing_else_does,
+            an_event_given_up_as_a_whole_blocks_its_key_too,
+            a_binary_that_lags_holds_back_no_other,
             redriving_unblocks_a_key_in_order,
             discarding_unblocks_a_key,
         }
@@ -123,6 +127,10 @@ macro_rules! conformance_tests {
             explain_tells_until_when_an_event_is_in_hand,
         }
         $crate::__conformance_theme! {
+            $backend, histories:
+            any_history_keeps_the_promises,
+        }
+        $crate::__conformance_theme! {
             $backend, foreign:
             a_foreign_row_is_delivered,
             a_foreign_row_keeps_the_id_it_gets,
@@ -168,6 +176,7 @@ mod tests {
             include_str!("retention.rs"),
             include_str!("status.rs"),
             include_str!("foreign.rs"),
+            include_str!("histories.rs"),
         ];
         let cases = themes
             .iter()

@@ -40,6 +40,7 @@ pub mod delivery;
 pub mod foreign;
 mod hand_worker;
 pub mod handlers;
+pub mod histories;
 mod list;
 pub mod order;
 pub mod retention;

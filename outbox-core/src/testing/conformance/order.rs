@@ -135,6 +135,29 @@ pub async fn a_blocked_key_waits_and_nothing_else_does(world: World) {
     );
 }
 
+/// So does an event that was given up as a whole.
+pub async fn an_event_given_up_as_a_whole_blocks_its_key_too(world: World) {
+    let worker = world.worker([blocking("a"), handler("b", "t")]).await;
+    let ids = world.enqueue_all([keyed("k"), keyed("k")]).await;
+    let first = worker.take_one().await;
+    for claim in &first.claims {
+        world.ledger.release(claim, &failed(world.now(), "refused")).await.unwrap();
+    }
+    first.settle(Settlement::Dead { reason: "refused".to_owned() }).await;
+    let second = worker.take_one().await;
+    assert_eq!((second.event.id, second.handlers()), (ids[1], vec!["b".to_owned()]));
+}
+
+/// A handler in one binary goes on with a key while another binary has not got that far.
+pub async fn a_binary_that_lags_holds_back_no_other(world: World) {
+    let (one, other) = (world.worker([handler("a", "t")]).await, world.worker([handler("b", "t")]).await);
+    let ids = world.enqueue_all([keyed("k"), keyed("k"), keyed("k")]).await;
+    let order: Vec<_> = one.work_off().await.into_iter().map(|(id, _)| id).collect();
+    assert_eq!(order, ids);
+    let order: Vec<_> = other.work_off().await.into_iter().map(|(id, _)| id).collect();
+    assert_eq!(order, ids);
+}
+
 /// Redriving the dead letter unblocks its key: first the redriven event, then the ones behind it.
 pub async fn redriving_unblocks_a_key_in_order(world: World) {
     let (worker, ids) = blocked(&world).await;

@@ -30,11 +30,10 @@ WHERE (p.status IS NULL OR (p.status IN ('released', 'in_progress') AND p.lease_
                     WHERE b.event_key = q.event_key AND b.event_type = q.event_type
                       AND b.status <> 'done' AND b.id < q.id)
                 END
-          AND CASE
-                WHEN ep.status IN ('released', 'in_progress') THEN 1
-                WHEN ep.status = 'dead' THEN h.block
-                WHEN ep.status IS NULL THEN e.status <> 'dead_lettered' OR h.block
-                ELSE 0
+          AND CASE coalesce(ep.status, '')
+                WHEN 'done' THEN 0
+                WHEN 'dead' THEN h.block
+                ELSE e.status <> 'dead_lettered' OR h.block
               END
     ))
 ORDER BY c.due, c.id;

@@ -129,15 +129,15 @@ impl Claims {
         lease: Duration,
         now: Timestamp,
     ) -> Result<(), LedgerError> {
-        self.change(token, |row| row.lease_until = now.after(lease))
+        self.change(token, ClaimState::InProgress, |row| row.lease_until = now.after(lease))
     }
 
     pub(super) fn done(&mut self, token: &ClaimToken, now: Timestamp) -> Result<(), LedgerError> {
-        self.change(token, |row| row.finish(ClaimState::Done, now))
+        self.change(token, ClaimState::Done, |row| row.finish(ClaimState::Done, now))
     }
 
     pub(super) fn release(&mut self, token: &ClaimToken, release: &Release) -> Result<(), LedgerError> {
-        self.change(token, |row| {
+        self.change(token, ClaimState::Released, |row| {
             row.state = ClaimState::Released;
             row.lease_until = release.due;
             row.attempts -= u32::from(release.refund);
@@ -153,23 +153,29 @@ impl Claims {
         reason: &str,
         now: Timestamp,
     ) -> Result<(), LedgerError> {
-        self.change(token, |row| {
+        self.change(token, ClaimState::Dead, |row| {
             row.finish(ClaimState::Dead, now);
             row.last_error = Some(reason.to_owned());
         })
     }
 
-    /// Every change of a claim is guarded by its token. What has been marked as done by the same token stays as it is,
-    /// so that a call whose answer was lost can be repeated.
-    fn change(&mut self, token: &ClaimToken, change: impl FnOnce(&mut ClaimRow)) -> Result<(), LedgerError> {
+    /// Every change of a claim is guarded by its token. What the same token has brought there already, or has finished,
+    /// stays as it is, so that a call whose answer was lost can be repeated.
+    fn change(
+        &mut self,
+        token: &ClaimToken,
+        wanted: ClaimState,
+        change: impl FnOnce(&mut ClaimRow),
+    ) -> Result<(), LedgerError> {
         let row = self.get_mut(token.event_id, &token.handler).filter(|row| row.is_of(token));
-        match row {
-            Some(row) if row.state == ClaimState::InProgress => {
-                change(row);
-                Ok(())
-            }
-            Some(row) if row.state == ClaimState::Done => Ok(()),
-            _ => Err(LedgerError::LeaseLost),
+        let row = row.ok_or(LedgerError::LeaseLost)?;
+        if row.state == ClaimState::InProgress {
+            change(row);
+            Ok(())
+        } else if row.state == wanted || row.state == ClaimState::Done {
+            Ok(())
+        } else {
+            Err(LedgerError::LeaseLost)
         }
     }
 }

@@ -158,6 +158,8 @@ pub async fn discarding_leaves_the_event_to_the_other_handlers(world: World) {
     taken.settle(Settlement::Retry { at: world.now(), error: "again".to_owned() }).await;
     assert_eq!(world.admin.discard(&all()).await.unwrap(), 1);
     assert_eq!(worker.work_off().await, [(id, "b".to_owned())]);
+    world.pass(3_600 * SECOND);
+    worker.finds_nothing().await;
     assert_eq!(world.dead_letters().await, []);
 }
 

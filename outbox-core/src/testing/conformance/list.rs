@@ -75,7 +75,7 @@ macro_rules! conformance_tests {
             a_delayed_event_holds_back_later_ones_of_its_key,
             after_a_dead_letter_the_key_goes_on,
             a_blocked_key_waits_and_nothing_else_does,
-            an_event_given_up_as_a_whole_blocks_its_key_too,
+            an_event_given_up_as_a_whole_blocks_for_those_that_block,
             a_binary_that_lags_holds_back_no_other,
             redriving_unblocks_a_key_in_order,
             discarding_unblocks_a_key,

@@ -1,7 +1,8 @@
 //! The writer gate: all writes of the framework in this process pass it one after the other, first come first served,
 //! before BEGIN IMMEDIATE, so that they never meet as SQLITE_BUSY.
 
-use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use outbox_core::{StoreError, StoreErrorKind};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
@@ -9,6 +10,7 @@ use sqlx::{ConnectOptions, Connection, Executor};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::error::store_error;
+use crate::pace::Pace;
 
 /// The one write connection of a store and the queue before it. The connection is the framework's own: opened from
 /// the pool's options, never borrowed from the pool.
@@ -23,15 +25,16 @@ struct Shared {
     connection: Arc<Mutex<Option<SqliteConnection>>>,
     /// The task that holds a handler's transaction.
     holder: StdMutex<Option<tokio::task::Id>>,
+    pace: StdMutex<Pace>,
 }
 
 /// The right to write.
 pub(crate) struct Pass {
     shared: Arc<Shared>,
     guard: OwnedMutexGuard<Option<SqliteConnection>>,
-    /// Whether a transaction may be open on the connection. If so when this is dropped, the connection is not used
+    /// Since when a transaction may be open on the connection. If so when this is dropped, the connection is not used
     /// again before it is rolled back.
-    open: bool,
+    open_since: Option<Instant>,
 }
 
 /// Statement texts of several kinds: the connection keeps each prepared.
@@ -47,6 +50,7 @@ impl Gate {
                 options,
                 connection: Arc::new(Mutex::new(None)),
                 holder: StdMutex::new(None),
+                pace: StdMutex::new(Pace::new(Instant::now())),
             }),
         }
     }
@@ -54,8 +58,9 @@ impl Gate {
     /// Waits for its turn. The connection is opened when it is first needed, and again after a failure.
     pub(crate) async fn pass(&self) -> Result<Pass, StoreError> {
         let guard = Arc::clone(&self.shared.connection).lock_owned().await;
-        let mut pass = Pass { shared: Arc::clone(&self.shared), guard, open: false };
+        let mut pass = Pass { shared: Arc::clone(&self.shared), guard, open_since: None };
         pass.open_connection().await?;
+        pass.leave_others_their_turn().await;
         Ok(pass)
     }
 
@@ -75,8 +80,23 @@ impl Pass {
             let prepared = connection.execute(include_str!("sql/temp_tables.sql")).await;
             prepared.map_err(|e| store_error("prepare the write connection", e))?;
             *self.guard = Some(connection);
+            self.pace().saw_version(None, Instant::now());
         }
         Ok(())
+    }
+
+    /// Waits as long as [`Pace`] wants it.
+    async fn leave_others_their_turn(&mut self) {
+        let wants_version = self.pace().wants_version(Instant::now());
+        if wants_version {
+            let version = sqlx::query_scalar("PRAGMA data_version").fetch_one(self.connection()).await;
+            // A failure will show when something is written.
+            self.pace().saw_version(version.ok(), Instant::now());
+        }
+        let pause = self.pace().pause(Instant::now());
+        if let Some(pause) = pause {
+            tokio::time::sleep(pause).await;
+        }
     }
 
     /// The connection.
@@ -100,12 +120,18 @@ impl Pass {
 
     /// From here on a transaction may be open.
     pub(crate) fn opens(&mut self) {
-        self.open = true;
+        self.open_since = Some(Instant::now());
     }
 
     /// The transaction is over.
     pub(crate) fn closes(&mut self) {
-        self.open = false;
+        if let Some(since) = self.open_since.take() {
+            self.pace().held(since, Instant::now());
+        }
+    }
+
+    fn pace(&self) -> MutexGuard<'_, Pace> {
+        self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins a transaction that writes.
@@ -127,7 +153,7 @@ impl Pass {
     /// Rolls back whatever is open. After a failure other than a busy lock the connection is closed, too, since it may
     /// be the cause.
     pub(crate) async fn abandon(&mut self, after: StoreErrorKind) {
-        if self.open {
+        if self.open_since.is_some() {
             // With no transaction open this is an error without a consequence.
             let _ = self.connection().execute("ROLLBACK").await;
             self.closes();
@@ -143,9 +169,10 @@ impl Pass {
 impl Drop for Pass {
     fn drop(&mut self) {
         *self.shared.holder.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        if self.open {
+        if self.open_since.is_some() {
             // A future was dropped within a transaction. Closing the connection rolls it back.
             self.guard.take();
+            self.closes();
         }
     }
 }

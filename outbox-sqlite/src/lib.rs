@@ -14,6 +14,7 @@ mod ledger;
 mod listing;
 mod migrate;
 mod options;
+mod pace;
 mod retry;
 mod store;
 mod subscriber;

@@ -2,16 +2,17 @@
 
 mod support;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use outbox_core::{
     Admin, DeadLetterFilter, Enqueued, EventState, NewEvent, Pruned, Retention, enqueue_events,
 };
 use outbox_sqlite::SqliteOutbox;
-use sqlx::{AssertSqlSafe, Connection, Row, SqliteConnection};
-use support::{Database, connect, number, run, texts};
+use sqlx::{AssertSqlSafe, Row, SqliteConnection};
+use support::other_writer::OtherWriter;
+use support::{Database, number, run, texts};
+
+const A_SECOND: Duration = Duration::from_secs(1);
 
 /// Rows of a large table: 20,000, or as many as the variable says. With 300,000 the same takes minutes.
 fn many() -> i64 {
@@ -40,7 +41,6 @@ async fn large_calls_count_exactly_and_keep_other_writers_waiting_less_than_a_se
     let store = SqliteOutbox::connect(&database.url()).await.unwrap();
     store.migrate().await.unwrap();
     let mut connection = database.connect().await;
-    run(&mut connection, "CREATE TABLE other (x)").await;
     let admin = store.admin();
     let all = DeadLetterFilter::default();
 
@@ -49,7 +49,7 @@ async fn large_calls_count_exactly_and_keep_other_writers_waiting_less_than_a_se
     assert_eq!(admin.status().await.unwrap().dead_letters, rows as u64);
     let other = OtherWriter::start(&database);
     assert_eq!(admin.retry(&all).await.unwrap(), rows as u64);
-    other.waited_less_than_a_second("retry").await;
+    other.waited_less_than(A_SECOND, "retry").await;
     assert_eq!(admin.status().await.unwrap().count(EventState::Pending), rows as u64);
     let released = "SELECT count(*) FROM processed_events WHERE status = 'released' AND attempts = 0";
     assert_eq!(number(&mut connection, released).await, rows);
@@ -57,7 +57,7 @@ async fn large_calls_count_exactly_and_keep_other_writers_waiting_less_than_a_se
     dead_letters(&mut connection, rows).await;
     let other = OtherWriter::start(&database);
     assert_eq!(admin.discard(&all).await.unwrap(), rows as u64);
-    other.waited_less_than_a_second("discard").await;
+    other.waited_less_than(A_SECOND, "discard").await;
     assert_eq!(number(&mut connection, "SELECT count(*) FROM event_queue").await, 0);
     let done = "SELECT count(*) FROM processed_events WHERE status = 'done'";
     assert_eq!(number(&mut connection, done).await, 2 * rows);
@@ -65,7 +65,7 @@ async fn large_calls_count_exactly_and_keep_other_writers_waiting_less_than_a_se
     dead_letters(&mut connection, rows).await;
     let other = OtherWriter::start(&database);
     let pruned = admin.prune(&Retention::default()).await.unwrap();
-    other.waited_less_than_a_second("prune").await;
+    other.waited_less_than(A_SECOND, "prune").await;
     assert_eq!(pruned, Pruned { events: rows as u64, claims: 2 * rows as u64 });
 
     dead_letters(&mut connection, rows).await;
@@ -77,43 +77,8 @@ async fn large_calls_count_exactly_and_keep_other_writers_waiting_less_than_a_se
     .await;
     let other = OtherWriter::start(&database);
     assert_eq!(admin.forget_handler("dead").await.unwrap(), rows as u64);
-    other.waited_less_than_a_second("forget_handler").await;
+    other.waited_less_than(A_SECOND, "forget_handler").await;
     assert_eq!(admin.status().await.unwrap().count(EventState::Done), rows as u64);
-}
-
-/// Writes on a connection of its own, one short transaction after the other, and measures how long each takes.
-struct OtherWriter {
-    stop: Arc<AtomicBool>,
-    task: tokio::task::JoinHandle<(Duration, u32)>,
-}
-
-impl OtherWriter {
-    fn start(database: &Database) -> Self {
-        let (file, stop) = (database.file(), Arc::new(AtomicBool::new(false)));
-        let stopped = Arc::clone(&stop);
-        let task = tokio::spawn(async move {
-            let mut connection = connect(&file).await;
-            let (mut longest, mut writes) = (Duration::ZERO, 0);
-            while !stopped.load(Ordering::SeqCst) {
-                let start = Instant::now();
-                let mut tx = connection.begin_with("BEGIN IMMEDIATE").await.expect("the lock in time");
-                run(&mut tx, "INSERT INTO other VALUES (1)").await;
-                tx.commit().await.unwrap();
-                longest = longest.max(start.elapsed());
-                writes += 1;
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-            (longest, writes)
-        });
-        Self { stop, task }
-    }
-
-    async fn waited_less_than_a_second(self, what: &str) {
-        self.stop.store(true, Ordering::SeqCst);
-        let (longest, writes) = self.task.await.unwrap();
-        assert!(longest < Duration::from_secs(1), "{what}: a write of {writes} took {longest:?}");
-        assert!(writes > 0, "{what}: nothing was written meanwhile");
-    }
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The writer gate: all writes of the framework in this process pass it one after the other, first come first served,
 //! before BEGIN IMMEDIATE, so that they never meet as SQLITE_BUSY.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -25,6 +26,8 @@ struct Shared {
     connection: Arc<Mutex<Option<SqliteConnection>>>,
     /// The task that holds a handler's transaction.
     holder: StdMutex<Option<tokio::task::Id>>,
+    /// Interrupts what runs on the connection that is open.
+    interrupt: StdMutex<Arc<AtomicBool>>,
     pace: StdMutex<Pace>,
 }
 
@@ -39,6 +42,8 @@ pub(crate) struct Pass {
 
 /// Statement texts of several kinds: the connection keeps each prepared.
 const STATEMENT_CACHE: usize = 256;
+/// Steps of SQLite's machine between two looks whether to interrupt a statement: well below a millisecond.
+const STEPS: i32 = 10_000;
 
 impl Gate {
     pub(crate) fn new(options: &SqliteConnectOptions) -> Self {
@@ -50,6 +55,7 @@ impl Gate {
                 options,
                 connection: Arc::new(Mutex::new(None)),
                 holder: StdMutex::new(None),
+                interrupt: StdMutex::default(),
                 pace: StdMutex::new(Pace::new(Instant::now())),
             }),
         }
@@ -79,6 +85,12 @@ impl Pass {
             let mut connection = opened.map_err(|e| store_error("open the write connection", e))?;
             let prepared = connection.execute(include_str!("sql/temp_tables.sql")).await;
             prepared.map_err(|e| store_error("prepare the write connection", e))?;
+            let interrupt = Arc::new(AtomicBool::new(false));
+            *self.interrupt() = Arc::clone(&interrupt);
+            let handle = connection.lock_handle().await;
+            let mut handle = handle.map_err(|e| store_error("prepare the write connection", e))?;
+            handle.set_progress_handler(STEPS, move || !interrupt.load(Ordering::Relaxed));
+            drop(handle);
             *self.guard = Some(connection);
             self.pace().saw_version(None, Instant::now());
         }
@@ -130,6 +142,21 @@ impl Pass {
         }
     }
 
+    fn interrupt(&self) -> MutexGuard<'_, Arc<AtomicBool>> {
+        self.shared.interrupt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends a statement that still runs: the future of a handler that was dropped stops waiting for its statement, but
+    /// the statement goes on and keeps everybody from writing. Until [`resume`](Self::resume).
+    pub(crate) fn stop_statements(&self) {
+        self.interrupt().store(true, Ordering::Relaxed);
+    }
+
+    /// The connection is used again.
+    pub(crate) fn resume(&self) {
+        self.interrupt().store(false, Ordering::Relaxed);
+    }
+
     fn pace(&self) -> MutexGuard<'_, Pace> {
         self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -171,6 +198,7 @@ impl Drop for Pass {
         *self.shared.holder.lock().unwrap_or_else(PoisonError::into_inner) = None;
         if self.open_since.is_some() {
             // A future was dropped within a transaction. Closing the connection rolls it back.
+            self.stop_statements();
             self.guard.take();
             self.closes();
         }

@@ -8,8 +8,8 @@ use outbox_core::{
     ClaimToken, Delivery, Enqueue, EnqueueError, Enqueued, HandlerTransaction, LedgerError, NewEvent,
     SharedClock, StoreError, StoreErrorKind, TransactionType, Transactions, async_trait,
 };
-use sqlx::SqlSafeStr;
 use sqlx::sqlite::{SqliteConnection, SqliteTransactionManager};
+use sqlx::{Connection, SqlSafeStr};
 // sqlx keeps this trait out of its root; it makes `begin` within our transaction a savepoint.
 use sqlx_core::transaction::TransactionManager;
 
@@ -74,14 +74,31 @@ impl Enqueue<SqliteBackend> for SqliteTx<'_> {
     }
 }
 
+impl SqliteTx<'_> {
+    /// Whether a savepoint is open. One that was dropped is rolled back by the connection's thread, which is waited for.
+    async fn has_savepoint(&mut self) -> bool {
+        let connection = self.pass.connection();
+        SqliteTransactionManager::get_transaction_depth(connection) > 1
+            && (connection.ping().await.is_err()
+                || SqliteTransactionManager::get_transaction_depth(connection) > 1)
+    }
+}
+
 #[async_trait]
 impl HandlerTransaction for SqliteTx<'static> {
     async fn commit(mut self: Box<Self>) -> Result<(), LedgerError> {
+        // With a savepoint that the handler left open only that would be committed, and the rest be lost later.
+        if self.has_savepoint().await {
+            self.pass.abandon(StoreErrorKind::Other).await;
+            let text =
+                "the handler left a savepoint of its transaction open: commit or drop it before returning";
+            return Err(StoreError::new(StoreErrorKind::Invalid, text).into());
+        }
         let committed = SqliteTransactionManager::commit(self.pass.connection()).await;
         if let Err(error) = committed {
-            let failure = store_error("commit a handler's transaction", error);
-            self.pass.abandon(failure.kind()).await;
-            return Err(failure.into());
+            // sqlx goes on counting the transaction that is rolled back here, so the connection is not used again.
+            self.pass.abandon(StoreErrorKind::Other).await;
+            return Err(store_error("commit a handler's transaction", error).into());
         }
         self.pass.closes();
         self.wake.notify();
@@ -91,12 +108,14 @@ impl HandlerTransaction for SqliteTx<'static> {
     async fn rollback(mut self: Box<Self>) -> Result<(), StoreError> {
         // A handler that was dropped within a savepoint leaves it open; a plain ROLLBACK ends it all, but sqlx would go
         // on counting, so such a connection is closed.
+        self.pass.stop_statements();
         let one_level = SqliteTransactionManager::get_transaction_depth(self.pass.connection()) == 1;
         if one_level && SqliteTransactionManager::rollback(self.pass.connection()).await.is_ok() {
             self.pass.closes();
         } else {
             self.pass.abandon(StoreErrorKind::Other).await;
         }
+        self.pass.resume();
         Ok(())
     }
 }

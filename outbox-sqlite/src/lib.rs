@@ -17,6 +17,7 @@ mod options;
 mod pace;
 mod retry;
 mod store;
+mod stranded;
 mod subscriber;
 mod tx;
 mod upkeep;

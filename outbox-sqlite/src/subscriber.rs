@@ -1,8 +1,12 @@
 //! The handlers of one worker, in the form that the statements take.
 
+use std::sync::{Mutex, PoisonError};
+
 use outbox_core::{OnDead, SubscribedHandler, Subscription};
 use serde_json::{Value, json};
 use uuid::Uuid;
+
+use crate::stranded::Place;
 
 /// A worker's handlers. Made once per subscription; its parts go into every claim as they are.
 #[derive(Debug)]
@@ -18,6 +22,8 @@ pub(crate) struct Subscriber {
     pub(crate) plain_probes: String,
     /// Patterns of event types.
     pub(crate) patterns: Vec<String>,
+    /// Where the search for stranded rows goes on.
+    place: Mutex<Option<Place>>,
 }
 
 /// For rows that wait for a newer version, the worker looks for this many versions up to its own.
@@ -46,9 +52,19 @@ impl Subscriber {
             plain_probes: String::new(),
             types,
             patterns,
+            place: Mutex::new(None),
         };
         subscriber.plain_probes = subscriber.probes(&[]);
         subscriber
+    }
+
+    /// Where the search for stranded rows goes on; `None` at the beginning.
+    pub(crate) fn looked_up_to(&self) -> Option<Place> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn look_on_from(&self, place: Option<Place>) {
+        *self.place.lock().unwrap_or_else(PoisonError::into_inner) = place;
     }
 
     pub(crate) fn has_handlers(&self) -> bool {

@@ -10,12 +10,14 @@ use sqlx::sqlite::SqliteConnection;
 use crate::columns;
 use crate::error::store_error;
 use crate::store::Store;
+use crate::stranded;
 use crate::subscriber::Subscriber;
 
 /// Most rows that one step changes: a few milliseconds of the write lock.
 const STEP: i64 = 500;
 
-/// One step of pruning and of dealing with types that nobody handles, and what is seen on the way.
+/// One step of pruning, of waking stranded rows and of dealing with types that nobody handles, and what is seen on the
+/// way.
 pub(crate) async fn run(
     store: &Store,
     subscriber: &Arc<Subscriber>,
@@ -26,6 +28,7 @@ pub(crate) async fn run(
     let pruned = prune_step(store, &upkeep.retention, now).await?;
     report.pruned_events = pruned.events;
     report.pruned_claims = pruned.claims;
+    stranded::wake(store, subscriber, now).await?;
     report.unhandled_rows = finish_unhandled(store, upkeep.unhandled, &report.unhandled_types, now).await?;
     report.more =
         [pruned.events, pruned.claims, report.unhandled_rows].iter().any(|rows| *rows >= STEP as u64);

@@ -7,7 +7,8 @@ use sqlx::{Row, TypeInfo, ValueRef};
 /// The text of a column, `None` for NULL. Numbers are printed; bytes that are no UTF-8 are replaced.
 pub(crate) fn text(row: &SqliteRow, column: &str) -> Result<Option<String>, sqlx::Error> {
     let bytes: Option<Vec<u8>> = row.try_get_unchecked(column)?;
-    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    let lossy = |error: std::string::FromUtf8Error| String::from_utf8_lossy(error.as_bytes()).into_owned();
+    Ok(bytes.map(|bytes| String::from_utf8(bytes).unwrap_or_else(lossy)))
 }
 
 /// The texts in a column of several rows.

@@ -7,7 +7,7 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection, Sqlite, Transaction};
 
 use crate::error::store_error;
-use crate::writer::json;
+use crate::writer::arguments;
 
 /// Marks the implementations of [`Enqueue`] of this crate.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +63,7 @@ async fn insert_one(connection: &mut SqliteConnection, event: &ReadyEvent) -> Re
         .bind(envelope.version)
         .bind(&envelope.key)
         .bind(&envelope.payload)
-        .bind(json::headers(envelope))
+        .bind(arguments::headers(envelope))
         .bind(event.available_at.as_millis())
         .bind(envelope.occurred_at.as_millis())
         .execute(connection)
@@ -78,7 +78,7 @@ async fn insert_many(
     enqueued: &mut Vec<Enqueued>,
 ) -> Result<(), StoreError> {
     let fresh: Vec<(String, String)> = sqlx::query_as(include_str!("sql/enqueue_many.sql"))
-        .bind(json::enqueued(events.iter()))
+        .bind(arguments::enqueued(events.iter()))
         .fetch_all(connection)
         .await
         .map_err(|e| store_error("enqueue events", e))?;

@@ -2,4 +2,4 @@
 -- $2 {max}
 DELETE FROM temp.pair
 WHERE NOT lost
-  AND position NOT IN (SELECT position FROM temp.pair WHERE NOT lost ORDER BY position LIMIT $2 ->> 'max');
+  AND position > (SELECT position FROM temp.pair WHERE NOT lost ORDER BY position LIMIT 1 OFFSET ($2 ->> 'max') - 1);

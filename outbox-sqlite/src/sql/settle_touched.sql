@@ -1,7 +1,11 @@
--- The rows to settle: those that are still ours.
--- $5 {items: [[row, token, …]]}
+-- The rows to settle: those that are still ours. Through the rows' numbers.
+-- $5 {claims: [{token, rows: [row]}]}
+WITH claims AS MATERIALIZED (
+    SELECT value ->> 'token' AS token, value -> 'rows' AS rows FROM json_each($5, '$.claims')
+)
 INSERT OR IGNORE INTO temp.touched (id, examined)
 SELECT q.id, 0
-FROM json_each($5, '$.items') AS s
-CROSS JOIN event_queue AS q ON q.id = s.value ->> 0
-WHERE q.claimed_by = s.value ->> 1 AND q.status = 'processing';
+FROM claims AS c
+CROSS JOIN json_each(c.rows) AS row
+CROSS JOIN event_queue AS q ON q.id = row.value
+WHERE q.claimed_by = c.token AND q.status = 'processing';

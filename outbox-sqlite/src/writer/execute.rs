@@ -7,8 +7,8 @@ use sqlx::AssertSqlSafe;
 
 use super::command::LedgerReply;
 use super::group::Group;
-use super::json::{self, Results};
-use super::{Job, statements};
+use super::results::{self, Results};
+use super::{Job, arguments, statements};
 use crate::error::store_error;
 use crate::gate::Pass;
 use crate::wake::WakeHub;
@@ -53,7 +53,7 @@ impl Group {
         pass.open_connection().await?;
         let now = context.clock.now();
         let mut query = sqlx::query(AssertSqlSafe(statements::text(self, context.marks_may_come_late)));
-        for argument in json::arguments(self, now) {
+        for argument in arguments::arguments(self, now) {
             query = query.bind(argument);
         }
         let query = query.bind(now.as_millis());
@@ -97,10 +97,10 @@ impl Group {
                 .send(Ok(ids.map(|id| Enqueued { id, duplicate: !fresh.remove(&id.to_string()) }).collect()));
         }
         if let Some((request, reply)) = self.receive {
-            let _ = reply.send(json::batch(results.received.as_deref().unwrap_or_default(), &request));
+            let _ = reply.send(results::batch(&results.received.unwrap_or_default(), &request));
         }
         if !self.claims.is_empty() {
-            json::answer_claims(results.claims.as_deref().unwrap_or_default(), self.claims);
+            results::answer_claims(results.claims.as_deref().unwrap_or_default(), self.claims);
         }
     }
 }
@@ -126,10 +126,10 @@ async fn judge(
     changes: &[(ClaimToken, &'static str, LedgerReply)],
     pass: &mut Pass,
 ) -> Vec<Result<(), LedgerError>> {
-    let tokens: Vec<_> = changes.iter().map(|(token, ..)| json::token(token)).collect();
+    let tokens = arguments::tokens(changes.iter().map(|(token, ..)| token));
     let query = sqlx::query_scalar::<_, String>(include_str!("../sql/held.sql"));
-    let text = query.bind(serde_json::Value::from(tokens).to_string()).fetch_one(pass.connection()).await;
-    let held = text.map_err(|e| store_error("look at claims", e)).and_then(|text| json::held(&text));
+    let text = query.bind(tokens).fetch_one(pass.connection()).await;
+    let held = text.map_err(|e| store_error("look at claims", e)).and_then(|text| results::held(&text));
     let held = match held {
         Ok(held) if held.len() == changes.len() => held,
         Ok(_) => return changes.iter().map(|_| Err(LedgerError::LeaseLost)).collect(),

@@ -76,6 +76,12 @@ impl Group {
         items.into_iter().any(|item| matches!(item.settlement, Settlement::Dead { .. }))
     }
 
+    /// Whether claims are marked as done, and whether any are changed otherwise.
+    pub(super) fn kinds_of_changes(&self) -> (bool, bool) {
+        let done = self.changes.iter().filter(|(_, change, _)| matches!(change, Change::Done)).count();
+        (done > 0, done < self.changes.len())
+    }
+
     /// Whether claims are granted.
     pub(super) fn grants(&self) -> bool {
         !self.claims.is_empty() || self.receive.as_ref().is_some_and(|(request, _)| request.subscriber.grants)

@@ -3,10 +3,11 @@
 //! It has a thread and runtime of its own, so that neither a handler that blocks the application's threads nor a busy
 //! runtime keeps leases from being renewed.
 
+pub(crate) mod arguments;
 mod command;
 mod execute;
 mod group;
-pub(crate) mod json;
+mod results;
 mod statements;
 
 use std::collections::VecDeque;

@@ -21,7 +21,11 @@ pub(super) fn text(group: &Group, marks_may_come_late: bool) -> String {
     if !group.extensions.is_empty() {
         add(&[sql!("extend")]);
     }
-    if !group.changes.is_empty() {
+    let (done, other) = group.kinds_of_changes();
+    if done {
+        add(&[sql!("change_done"), sql!("change_result")]);
+    }
+    if other {
         add(&[sql!("change"), sql!("change_result")]);
     }
     // Marks whose rows were settled before them are rare; only then is every change looked up in the queue.

@@ -21,8 +21,7 @@ use outbox_sqlite::{MigrateError, SqliteOptions, SqliteOutbox};
 /// | `EVENT_DEAD_RETENTION_DAYS` | how long dead-lettered events are kept | 90 |
 /// | `EVENT_LEDGER_RETENTION_DAYS` | how long the ledger remembers | 30 |
 ///
-/// A value that is out of bounds fails the start, and so does a variable `EVENT_*` that is not in this table, since it is
-/// most likely one of them misspelt.
+/// A value that is out of bounds fails the start, and so does a variable `EVENT_*` that looks like one of these misspelt.
 ///
 /// ```no_run
 /// # #[derive(Clone)] struct Posters;
@@ -207,14 +206,18 @@ const KNOWN: [&str; 9] = [
     "EVENT_RETENTION_DAYS",
 ];
 
+/// Edits between a variable's name and a known one up to which it is taken for that one misspelt.
+const MISSPELT: usize = 3;
+
 fn refuse_unknown(names: impl Iterator<Item = String>) -> Result<(), InvalidSetting> {
-    let mut unknown = names.filter(|name| name.starts_with("EVENT_") && !KNOWN.contains(&name.as_str()));
-    match unknown.next() {
-        None => Ok(()),
-        Some(name) => {
-            Err(InvalidSetting::new(name, "(set)", format!("unknown; known are {}", KNOWN.join(", "))))
+    for name in names.filter(|name| name.starts_with("EVENT_") && !KNOWN.contains(&name.as_str())) {
+        // Other `EVENT_*` variables are somebody else's, such as those that Kubernetes makes of a service's name.
+        let nearest = KNOWN.into_iter().min_by_key(|known| strsim::damerau_levenshtein(&name, known));
+        if let Some(meant) = nearest.filter(|known| strsim::damerau_levenshtein(&name, known) <= MISSPELT) {
+            return Err(InvalidSetting::new(name, "(set)", format!("unknown; did you mean {meant}?")));
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -222,11 +225,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_misspelt_variable_is_named_with_those_that_exist() {
+    fn a_misspelt_variable_is_named_with_the_one_that_exists() {
         let error =
             refuse_unknown(["PATH".to_owned(), "EVENT_CONCURENCY".to_owned()].into_iter()).unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("EVENT_CONCURENCY") && text.contains("EVENT_CONCURRENCY"), "{text}");
+        assert_eq!(text, "EVENT_CONCURENCY = (set): unknown; did you mean EVENT_CONCURRENCY?");
         assert!(refuse_unknown(KNOWN.map(str::to_owned).into_iter()).is_ok());
+        let of_others = ["EVENT_STORE_SERVICE_HOST", "EVENT_BUS_SERVICE_PORT", "EVENT_SOURCE"];
+        assert!(refuse_unknown(of_others.map(str::to_owned).into_iter()).is_ok());
     }
 }

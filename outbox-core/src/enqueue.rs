@@ -21,7 +21,7 @@ pub enum EnqueueError {
     Invalid(#[from] InvalidEvent),
     /// The connection has no open transaction, so the event would be written apart from the data it tells of.
     #[error(
-        "no transaction is open on this connection: begin one with sqlx (`pool.begin()`), so that the event is written together with the data it tells of, or use `store.enqueue(event)` if no data belongs to it"
+        "no transaction is open on this connection: begin one with sqlx (`pool.begin_with(\"BEGIN IMMEDIATE\")`), so that the event is written together with the data it tells of, or use `store.enqueue(event)` if no data belongs to it"
     )]
     NoTransaction,
     /// `store.enqueue` was called while this task holds a handler's transaction, which it would wait for.

@@ -124,9 +124,10 @@ impl Record {
     async fn end(&mut self, world: &World, taken: Taken, dice: &mut Dice) {
         let mut due = world.now();
         for token in &taken.claims {
-            // As the worker does: the last attempt ends for good.
-            let is_last = token.attempt == MAX_ATTEMPTS;
-            let way = [0, 1, if is_last { 4 } else { 2 }, 3, 4, 5][dice.throw(6)];
+            // As workers do: the last attempt ends for good, and one whose lease is over is not taken back.
+            let failure = if token.attempt == MAX_ATTEMPTS { 4 } else { 2 };
+            let unstarted = if token.lease_until > world.now() { 3 } else { failure };
+            let way = [0, 1, failure, unstarted, 4, 5][dice.throw(6)];
             let delay = SECOND * [0, 5, 30][dice.throw(3)];
             due = world.now().after(delay);
             let refund = Release { due, error: None, refund: true };

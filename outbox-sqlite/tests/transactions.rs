@@ -41,14 +41,18 @@ async fn nest(event: Nested, tx: &mut SqliteTx<'_>) -> Result<(), sqlx::Error> {
             insert("committed").execute(&mut *savepoint).await?;
             savepoint.commit().await?;
         }
-        Nested::Dangling => drop(sqlx::query("INSERT INTO child VALUES (7)").execute(&mut **tx).await?),
+        Nested::Dangling => {
+            sqlx::query("INSERT INTO child VALUES (7)").execute(&mut **tx).await?;
+        }
         Nested::Endless => {
             let endless =
                 "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000)
                 INSERT INTO effect SELECT 'endless' FROM n WHERE i = 1000000000";
             sqlx::query(endless).execute(&mut **tx).await?;
         }
-        Nested::Plain => drop(insert("plain").execute(&mut **tx).await?),
+        Nested::Plain => {
+            insert("plain").execute(&mut **tx).await?;
+        }
     }
     Ok(())
 }

@@ -55,14 +55,21 @@ impl Group {
     }
 
     fn clashes(&self, command: &Command) -> bool {
-        let foreign =
-            |subscriber: &Arc<Subscriber>| self.settling().is_some_and(|ours| !Arc::ptr_eq(ours, subscriber));
         match command {
             Command::Job { .. } => self.size > 0,
-            Command::Receive { .. } => self.receive.is_some(),
-            Command::Settle { subscriber, .. } => foreign(subscriber),
+            Command::Receive { request, .. } => {
+                self.receive.is_some() || self.is_foreign(&request.subscriber)
+            }
+            Command::Settle { subscriber, .. } => self.is_foreign(subscriber),
             other => other.pair().is_some_and(|pair| self.pairs.contains(&pair)),
         }
+    }
+
+    /// Whether rows of another worker are settled or claimed here. What is put back, and where, depends on whose
+    /// handlers have looked at it, so a group works for one worker.
+    fn is_foreign(&self, subscriber: &Arc<Subscriber>) -> bool {
+        let claiming = self.receive.as_ref().map(|(request, _)| &request.subscriber);
+        self.settling().into_iter().chain(claiming).any(|ours| !Arc::ptr_eq(ours, subscriber))
     }
 
     /// The worker whose rows are settled: all of one worker, since what is "ours" depends on it.
@@ -130,5 +137,55 @@ impl Group {
             .chain(receive)
             .chain(claims)
             .chain(job)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use outbox_core::{OnDead, SubscribedHandler, Subscription};
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    /// A row that one worker looks at in vain would be put away as if the other had done so, and would never be found again.
+    #[test]
+    fn what_two_workers_receive_and_settle_is_never_put_together() {
+        let (one, other) = (worker(), worker());
+        for (first, second) in [(receive(&one), settle(&other)), (settle(&one), receive(&other))] {
+            let mut group = Group::of(first);
+            assert!(group.add(second).is_err());
+        }
+        let mut group = Group::of(settle(&one));
+        assert!(group.add(receive(&one)).is_ok());
+    }
+
+    fn worker() -> Arc<Subscriber> {
+        let handler = SubscribedHandler {
+            name: Arc::from("h"),
+            event_type: Arc::from("t"),
+            max_version: 1,
+            max_attempts: 1,
+            lease: Duration::from_secs(1),
+            on_dead: OnDead::Continue,
+        };
+        let subscription =
+            Subscription { owner: Uuid::new_v4(), handlers: vec![handler], grant_claims: true };
+        Arc::new(Subscriber::new(&subscription))
+    }
+
+    fn receive(worker: &Arc<Subscriber>) -> Command {
+        let request = ReceiveRequest {
+            subscriber: Arc::clone(worker),
+            probes: "[]".to_owned(),
+            token: Arc::from("t"),
+            queue_lease: Duration::from_secs(1),
+            max: 1,
+            window: 1,
+        };
+        Command::Receive { request, reply: oneshot::channel().0 }
+    }
+
+    fn settle(worker: &Arc<Subscriber>) -> Command {
+        Command::Settle { subscriber: Arc::clone(worker), items: Vec::new(), reply: oneshot::channel().0 }
     }
 }

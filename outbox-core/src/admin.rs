@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::{EventId, Headers, Retention, StoreError, Timestamp};
+use crate::{EventId, Explanation, Retention, StoreError, Timestamp};
 
 /// Looks into a store and repairs it by hand. Every backend implements it alike.
 ///
@@ -297,89 +297,4 @@ pub struct ListedHandler {
     pub first_seen: Timestamp,
     /// When a worker listed it last.
     pub last_seen: Timestamp,
-}
-
-/// All that a store knows about an event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Explanation {
-    /// The event.
-    pub event_id: EventId,
-    /// Its type.
-    pub event_type: String,
-    /// Version of its payload.
-    pub version: u32,
-    /// Its key.
-    pub key: Option<String>,
-    /// State of its queue row; `None` if only the ledger still knows it.
-    pub state: Option<EventState>,
-    /// The payload, as written.
-    pub payload: String,
-    /// Headers.
-    pub headers: Headers,
-    /// What it waits for beside a free worker.
-    pub waits_for: Option<WaitReason>,
-    /// When it may be handled next.
-    pub available_at: Timestamp,
-    /// Its handlers: those with a ledger row, and those that are listed for its type and have not begun.
-    pub handlers: Vec<HandlerProgress>,
-    /// What happened when, in order.
-    pub timeline: Vec<TimelineEntry>,
-}
-
-/// How far a handler is with an event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HandlerProgress {
-    /// The handler.
-    pub handler: String,
-    /// `None`: it has not begun.
-    pub state: Option<ClaimState>,
-    /// Attempts spent.
-    pub attempts: u32,
-    /// The worker that holds or held the claim.
-    pub owner: Option<String>,
-    /// When the last attempt began.
-    pub started_at: Option<Timestamp>,
-    /// End of the lease, or when it is due again.
-    pub lease_until: Option<Timestamp>,
-    /// When it finished or gave up.
-    pub processed_at: Option<Timestamp>,
-    /// Its last failure.
-    pub last_error: Option<String>,
-}
-
-/// One line of a timeline.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TimelineEntry {
-    /// When.
-    pub at: Timestamp,
-    /// The handler it is about; `None`: the event itself.
-    pub handler: Option<String>,
-    /// What happened.
-    pub what: String,
-}
-
-impl fmt::Display for Explanation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} v{}", self.event_id, self.event_type, self.version)?;
-        if let Some(key) = &self.key {
-            write!(f, " key {key:?}")?;
-        }
-        match self.state {
-            Some(state) => write!(f, ": {state}")?,
-            None => f.write_str(": pruned from the queue")?,
-        }
-        if let Some(reason) = &self.waits_for {
-            write!(f, ", waits for {reason}")?;
-        }
-        for entry in &self.timeline {
-            write!(
-                f,
-                "\n{}  {:<24} {}",
-                entry.at,
-                entry.handler.as_deref().unwrap_or("(event)"),
-                entry.what
-            )?;
-        }
-        Ok(())
-    }
 }

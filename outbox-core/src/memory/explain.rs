@@ -3,18 +3,18 @@
 use super::claims::ClaimRow;
 use super::row::Row;
 use super::store::Tables;
-use crate::{
-    ClaimState, EventId, EventState, Explanation, HandlerProgress, Headers, TimelineEntry, Timestamp,
-};
+use crate::{EventEnd, EventId, EventState, Explanation, HandlerProgress, timeline};
 
 impl Tables {
     pub(super) fn explain(&self, event_id: EventId) -> Option<Explanation> {
-        let Some(number) = self.row_of(event_id) else { return self.explain_by_ledger(event_id) };
+        let Some(number) = self.row_of(event_id) else {
+            return Explanation::by_ledger(event_id, self.progress(event_id));
+        };
         let row = &self.queue[&number];
         let mut handlers: Vec<_> = self.progress(event_id);
         for (name, _) in self.listed_for(&row.envelope.event_type) {
             if !row.is_finished() && handlers.iter().all(|begun| *begun.handler != *name) {
-                handlers.push(not_begun(&name));
+                handlers.push(HandlerProgress::not_begun(&*name));
             }
         }
         handlers.sort_by(|a, b| a.handler.cmp(&b.handler));
@@ -28,26 +28,7 @@ impl Tables {
             headers: row.envelope.headers.clone(),
             waits_for: self.waits_for(number, row),
             available_at: row.lease_until(self.lease).unwrap_or_else(|| self.available_at(row)),
-            timeline: timeline(Some(row), &handlers),
-            handlers,
-        })
-    }
-
-    /// The queue has forgotten the event; the ledger knows neither its type nor its payload.
-    fn explain_by_ledger(&self, event_id: EventId) -> Option<Explanation> {
-        let handlers = self.progress(event_id);
-        let last = handlers.iter().filter_map(|handler| handler.processed_at.or(handler.started_at)).max()?;
-        Some(Explanation {
-            event_id,
-            event_type: String::new(),
-            version: 0,
-            key: None,
-            state: None,
-            payload: String::new(),
-            headers: Headers::new(),
-            waits_for: None,
-            available_at: last,
-            timeline: timeline(None, &handlers),
+            timeline: timeline(Some(row.envelope.occurred_at), &handlers, end(row)),
             handlers,
         })
     }
@@ -70,47 +51,9 @@ fn progress_of(handler: &str, claim: &ClaimRow) -> HandlerProgress {
     }
 }
 
-fn not_begun(handler: &str) -> HandlerProgress {
-    HandlerProgress {
-        handler: handler.to_owned(),
-        state: None,
-        attempts: 0,
-        owner: None,
-        started_at: None,
-        lease_until: None,
-        processed_at: None,
-        last_error: None,
-    }
-}
-
-fn timeline(row: Option<&Row>, handlers: &[HandlerProgress]) -> Vec<TimelineEntry> {
-    let mut entries = Vec::new();
-    let mut push = |at: Timestamp, handler: Option<&str>, what: String| {
-        entries.push(TimelineEntry { at, handler: handler.map(str::to_owned), what });
-    };
-    if let Some(row) = row {
-        push(row.envelope.occurred_at, None, "enqueued".to_owned());
-    }
-    for progress in handlers {
-        let name = Some(&*progress.handler);
-        if let Some(at) = progress.started_at {
-            push(at, name, format!("attempt {} started", progress.attempts));
-        }
-        let error = progress.last_error.as_deref().unwrap_or("no error");
-        match (progress.state, progress.processed_at, progress.lease_until) {
-            (Some(ClaimState::Done), Some(at), _) => push(at, name, "done".to_owned()),
-            (Some(ClaimState::Dead), Some(at), _) => push(at, name, format!("gave up: {error}")),
-            (Some(ClaimState::Released), _, Some(at)) => push(at, name, format!("due again after: {error}")),
-            (Some(ClaimState::InProgress), _, Some(at)) => push(at, name, "lease ends".to_owned()),
-            _ => {}
-        }
-    }
-    if let Some((row, at)) = row.and_then(|row| Some((row, row.finished_at?))) {
-        let reason = row.last_error.as_deref().filter(|_| row.state == EventState::DeadLettered);
-        let what = reason.map_or_else(|| row.state.to_string(), |reason| format!("{}: {reason}", row.state));
-        push(at, None, what);
-    }
-    // Stable, so that what happened in one millisecond stays in the order of the steps above.
-    entries.sort_by_key(|entry| entry.at);
-    entries
+/// How the row ended, if it has.
+fn end(row: &Row) -> Option<EventEnd<'_>> {
+    let is_dead = row.state == EventState::DeadLettered;
+    let reason = row.last_error.as_deref().filter(|_| is_dead);
+    Some(EventEnd { at: row.finished_at?, state: row.state, reason })
 }

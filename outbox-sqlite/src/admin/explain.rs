@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use outbox_core::{
-    ClaimState, EventId, EventState, Explanation, HandlerProgress, Headers, StoreError, TimelineEntry,
-    Timestamp, WaitReason,
+    ClaimState, EventEnd, EventId, EventState, Explanation, HandlerProgress, StoreError, Timestamp,
+    WaitReason, timeline,
 };
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
@@ -20,7 +20,7 @@ pub(super) async fn read(store: &Store, event_id: EventId) -> Result<Option<Expl
     let (row, handlers) = rows.map_err(|error| store_error("explain an event", error))?;
     Ok(match row {
         Some(row) => Some(explain(event_id, row, handlers, store.options.queue_lease)),
-        None => explain_by_ledger(event_id, handlers),
+        None => Explanation::by_ledger(event_id, handlers),
     })
 }
 
@@ -98,7 +98,7 @@ fn progress(row: &SqliteRow) -> Result<HandlerProgress, sqlx::Error> {
 fn explain(event_id: EventId, row: EventRow, handlers: Vec<HandlerProgress>, lease: Duration) -> Explanation {
     let state = EventState::from_word(&row.status);
     let waits_for = if state == Some(EventState::Pending) { waits_for(&row, &handlers) } else { None };
-    let timeline = timeline(Some(&row), &handlers);
+    let timeline = timeline(Some(row.created_at), &handlers, end(&row, state));
     let in_hand_until = row.claimed_at.map(|at| at.after(lease));
     Explanation {
         event_id,
@@ -123,52 +123,9 @@ fn waits_for(row: &EventRow, handlers: &[HandlerProgress]) -> Option<WaitReason>
     reason(&row.waits_for, row.event_type.clone(), row.is_listed)
 }
 
-/// The queue has forgotten the event; the ledger knows neither its type nor its payload.
-fn explain_by_ledger(event_id: EventId, handlers: Vec<HandlerProgress>) -> Option<Explanation> {
-    let last = handlers.iter().filter_map(|handler| handler.processed_at.or(handler.started_at)).max()?;
-    Some(Explanation {
-        event_id,
-        event_type: String::new(),
-        version: 0,
-        key: None,
-        state: None,
-        payload: String::new(),
-        headers: Headers::new(),
-        waits_for: None,
-        available_at: last,
-        timeline: timeline(None, &handlers),
-        handlers,
-    })
-}
-
-fn timeline(row: Option<&EventRow>, handlers: &[HandlerProgress]) -> Vec<TimelineEntry> {
-    let mut entries = Vec::new();
-    let mut push = |at: Timestamp, handler: Option<&str>, what: String| {
-        entries.push(TimelineEntry { at, handler: handler.map(str::to_owned), what });
-    };
-    if let Some(row) = row {
-        push(row.created_at, None, "enqueued".to_owned());
-    }
-    for progress in handlers {
-        let name = Some(&*progress.handler);
-        if let Some(at) = progress.started_at {
-            push(at, name, format!("attempt {} started", progress.attempts));
-        }
-        let error = progress.last_error.as_deref().unwrap_or("no error");
-        match (progress.state, progress.processed_at, progress.lease_until) {
-            (Some(ClaimState::Done), Some(at), _) => push(at, name, "done".to_owned()),
-            (Some(ClaimState::Dead), Some(at), _) => push(at, name, format!("gave up: {error}")),
-            (Some(ClaimState::Released), _, Some(at)) => push(at, name, format!("due again after: {error}")),
-            (Some(ClaimState::InProgress), _, Some(at)) => push(at, name, "lease ends".to_owned()),
-            _ => {}
-        }
-    }
-    if let Some((row, at)) = row.and_then(|row| Some((row, row.finished_at?))) {
-        let reason = row.last_error.as_deref().filter(|_| row.status == EventState::DeadLettered.as_str());
-        let what = reason.map_or_else(|| row.status.clone(), |reason| format!("{}: {reason}", row.status));
-        push(at, None, what);
-    }
-    // Stable, so that what happened in one millisecond stays in the order of the steps above.
-    entries.sort_by_key(|entry| entry.at);
-    entries
+/// How the row ended, if it has.
+fn end(row: &EventRow, state: Option<EventState>) -> Option<EventEnd<'_>> {
+    let state = state?;
+    let reason = row.last_error.as_deref().filter(|_| state == EventState::DeadLettered);
+    Some(EventEnd { at: row.finished_at?, state, reason })
 }

@@ -32,6 +32,10 @@ struct Shared {
     claims: AtomicU64,
     /// When the last claim looked, in milliseconds.
     looked_at: AtomicI64,
+    /// The arrival of the file in which the handlers are listed; see [`DatabaseFile::arrivals`].
+    ///
+    /// [`DatabaseFile::arrivals`]: crate::file::DatabaseFile::arrivals
+    listed_at: AtomicU64,
 }
 
 /// Rows looked at in one claim, after one that found nothing but rows to put back.
@@ -40,6 +44,8 @@ const WINDOW: usize = 1_000;
 const ROUNDS: usize = 16;
 /// Before the first claim.
 const NEVER: i64 = i64::MIN;
+/// Of a bus without a subscription.
+const NOT_LISTED: u64 = u64::MAX;
 
 impl SqliteBus {
     pub(crate) fn new(store: Arc<Store>) -> Self {
@@ -62,12 +68,29 @@ impl SqliteBus {
             subscriber: RwLock::new(Arc::new(Subscriber::new(&everything))),
             claims: AtomicU64::new(0),
             looked_at: AtomicI64::new(NEVER),
+            listed_at: AtomicU64::new(NOT_LISTED),
         };
         Self { shared: Arc::new(shared) }
     }
 
     fn subscriber(&self) -> Arc<Subscriber> {
         Arc::clone(&self.shared.subscriber.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn list(&self, subscriber: &Arc<Subscriber>) -> Result<(), StoreError> {
+        let arrivals = self.shared.store.file.arrivals();
+        listing::list_handlers(&self.shared.store, subscriber).await?;
+        self.shared.listed_at.store(arrivals, Ordering::Release);
+        Ok(())
+    }
+
+    /// A file that has taken the place of another, restored from a backup, say, may not know of this worker.
+    async fn list_in_another_file(&self, subscriber: &Arc<Subscriber>) -> Result<(), StoreError> {
+        let listed_at = self.shared.listed_at.load(Ordering::Acquire);
+        if listed_at == NOT_LISTED || listed_at == self.shared.store.file.arrivals() {
+            return Ok(());
+        }
+        self.list(subscriber).await
     }
 
     async fn probes(&self, subscriber: &Subscriber) -> Result<String, StoreError> {
@@ -145,7 +168,7 @@ impl Publisher for SqliteBus {
 impl Bus for SqliteBus {
     async fn subscribe(&self, subscription: Subscription) -> Result<(), StoreError> {
         let subscriber = Arc::new(Subscriber::new(&subscription));
-        listing::list_handlers(&self.shared.store, &subscriber).await?;
+        self.list(&subscriber).await?;
         *self.shared.subscriber.write().unwrap_or_else(PoisonError::into_inner) = subscriber;
         Ok(())
     }
@@ -155,6 +178,7 @@ impl Bus for SqliteBus {
         if max == 0 || !subscriber.has_handlers() {
             return Ok(Vec::new());
         }
+        self.list_in_another_file(&subscriber).await?;
         let mut window = max;
         for _ in 0..ROUNDS {
             let batch = self.claim(&subscriber, max, window).await?;

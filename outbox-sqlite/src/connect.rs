@@ -1,12 +1,15 @@
 //! Opening a database file, with an error that names the file and the remedy when that is not possible.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
 
 use outbox_core::{StoreError, StoreErrorKind};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
 use crate::error::{is_busy, store_error};
+use crate::file::{DatabaseFile, Place};
 use crate::options::SqliteOptions;
 use crate::retry::BusyRetry;
 
@@ -29,7 +32,15 @@ pub(crate) async fn open_pool(url: &str, options: &SqliteOptions) -> Result<Sqli
     let file = file_of(&connect);
     check_place(&file, url)?;
     prepare_file(&connect, &file).await?;
-    let pool = SqlitePoolOptions::new().max_connections(options.pool_size);
+    let opened = Arc::new(DatabaseFile::new(file.clone()));
+    let pool = SqlitePoolOptions::new().max_connections(options.pool_size).before_acquire(move |_, idle| {
+        // Of no use any more if the file was deleted or replaced since it was opened.
+        let since = Instant::now().checked_sub(idle.age);
+        let stays = since.is_none_or(|since| opened.place(since) == Place::Same);
+        Box::pin(async move { Ok(stays) })
+    });
+    // A database that is lost later on is not to be taken for a new one.
+    let connect = connect.create_if_missing(false);
     pool.connect_with(connect).await.map_err(|error| store_error(&format!("open {}", file.display()), error))
 }
 
@@ -90,7 +101,7 @@ fn parse(url: &str) -> Result<SqliteConnectOptions, StoreError> {
 }
 
 /// The file that the options name, without the `file:` of a SQLite URI.
-fn file_of(options: &SqliteConnectOptions) -> PathBuf {
+pub(crate) fn file_of(options: &SqliteConnectOptions) -> PathBuf {
     let name = options.get_filename();
     match name.to_str().and_then(|name| name.strip_prefix("file:")) {
         Some(path) => PathBuf::from(path),

@@ -11,6 +11,7 @@ use sqlx::{ConnectOptions, Connection, Executor};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::error::store_error;
+use crate::file::{DatabaseFile, Place};
 use crate::pace::Pace;
 
 /// The one write connection of a store and the queue before it. The connection is the framework's own: opened from
@@ -22,8 +23,9 @@ pub(crate) struct Gate {
 
 struct Shared {
     options: SqliteConnectOptions,
+    file: Arc<DatabaseFile>,
     // Fair: tokio's mutex serves in the order of asking.
-    connection: Arc<Mutex<Option<SqliteConnection>>>,
+    open: Arc<Mutex<Option<Open>>>,
     /// The task that holds a handler's transaction.
     holder: StdMutex<Option<tokio::task::Id>>,
     /// Interrupts what runs on the connection that is open.
@@ -31,29 +33,41 @@ struct Shared {
     pace: StdMutex<Pace>,
 }
 
+/// The connection while it is open.
+struct Open {
+    connection: SqliteConnection,
+    since: Instant,
+}
+
 /// The right to write.
 pub(crate) struct Pass {
     shared: Arc<Shared>,
-    guard: OwnedMutexGuard<Option<SqliteConnection>>,
+    guard: OwnedMutexGuard<Option<Open>>,
     /// Since when a transaction may be open on the connection. If so when this is dropped, the connection is not used
     /// again before it is rolled back.
     open_since: Option<Instant>,
 }
 
+const KEPT: &str = "opened by `pass` and kept until the pass is dropped";
 /// Statement texts of several kinds: the connection keeps each prepared.
 const STATEMENT_CACHE: usize = 256;
 /// Steps of SQLite's machine between two looks whether to interrupt a statement: well below a millisecond.
 const STEPS: i32 = 10_000;
 
 impl Gate {
-    pub(crate) fn new(options: &SqliteConnectOptions) -> Self {
-        let options =
-            options.clone().statement_cache_capacity(STATEMENT_CACHE).optimize_on_close(false, None);
-        let options = options.disable_statement_logging();
+    pub(crate) fn new(options: &SqliteConnectOptions, file: Arc<DatabaseFile>) -> Self {
+        let options = options
+            .clone()
+            .statement_cache_capacity(STATEMENT_CACHE)
+            .optimize_on_close(false, None)
+            .disable_statement_logging()
+            // A database that was lost is not to be taken for a new one.
+            .create_if_missing(false);
         Self {
             shared: Arc::new(Shared {
                 options,
-                connection: Arc::new(Mutex::new(None)),
+                file,
+                open: Arc::new(Mutex::new(None)),
                 holder: StdMutex::new(None),
                 interrupt: StdMutex::default(),
                 pace: StdMutex::new(Pace::new(Instant::now())),
@@ -62,9 +76,13 @@ impl Gate {
     }
 
     /// Waits for its turn. The connection is opened when it is first needed, and again after a failure.
+    ///
+    /// Fails while the file is gone, and once after another has taken its place, so that a worker hears of it; the next
+    /// call opens the file that is there.
     pub(crate) async fn pass(&self) -> Result<Pass, StoreError> {
-        let guard = Arc::clone(&self.shared.connection).lock_owned().await;
+        let guard = Arc::clone(&self.shared.open).lock_owned().await;
         let mut pass = Pass { shared: Arc::clone(&self.shared), guard, open_since: None };
+        pass.look_for_file().await?;
         pass.open_connection().await?;
         pass.leave_others_their_turn().await;
         Ok(pass)
@@ -81,6 +99,7 @@ impl Pass {
     /// Opens the connection unless it is open.
     pub(crate) async fn open_connection(&mut self) -> Result<(), StoreError> {
         if self.guard.is_none() {
+            let since = Instant::now();
             let opened = self.shared.options.connect().await;
             let mut connection = opened.map_err(|e| store_error("open the write connection", e))?;
             let prepared = connection.execute(include_str!("sql/temp_tables.sql")).await;
@@ -91,10 +110,27 @@ impl Pass {
             let mut handle = handle.map_err(|e| store_error("prepare the write connection", e))?;
             handle.set_progress_handler(STEPS, move || !interrupt.load(Ordering::Relaxed));
             drop(handle);
-            *self.guard = Some(connection);
+            *self.guard = Some(Open { connection, since });
             self.pace().saw_version(None, Instant::now());
         }
         Ok(())
+    }
+
+    /// Fails if the connection is open on another file than the path leads to.
+    pub(crate) async fn look_for_file(&mut self) -> Result<(), StoreError> {
+        let Some(open) = &*self.guard else { return Ok(()) };
+        let Err((place, failure)) = self.shared.file.check(open.since) else { return Ok(()) };
+        // One that is gone may be put back.
+        if place == Place::Replaced {
+            self.close().await;
+        }
+        Err(failure)
+    }
+
+    async fn close(&mut self) {
+        if let Some(open) = self.guard.take() {
+            let _ = open.connection.close().await;
+        }
     }
 
     /// Waits as long as [`Pace`] wants it.
@@ -113,16 +149,14 @@ impl Pass {
 
     /// The connection.
     pub(crate) fn connection(&mut self) -> &mut SqliteConnection {
-        self.guard
-            .as_mut()
-            .unwrap_or_else(|| unreachable!("opened by `pass` and kept until the pass is dropped"))
+        let open = self.guard.as_mut();
+        &mut open.unwrap_or_else(|| unreachable!("{KEPT}")).connection
     }
 
     /// The connection, to look at.
     pub(crate) fn connection_ref(&self) -> &SqliteConnection {
-        self.guard
-            .as_ref()
-            .unwrap_or_else(|| unreachable!("opened by `pass` and kept until the pass is dropped"))
+        let open = self.guard.as_ref();
+        &open.unwrap_or_else(|| unreachable!("{KEPT}")).connection
     }
 
     /// Marks the pass as a handler's transaction, held by the calling task.
@@ -185,10 +219,8 @@ impl Pass {
             let _ = self.connection().execute("ROLLBACK").await;
             self.closes();
         }
-        if !matches!(after, StoreErrorKind::Busy | StoreErrorKind::Invalid)
-            && let Some(connection) = self.guard.take()
-        {
-            let _ = connection.close().await;
+        if !matches!(after, StoreErrorKind::Busy | StoreErrorKind::Invalid) {
+            self.close().await;
         }
     }
 }

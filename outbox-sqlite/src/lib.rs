@@ -9,6 +9,7 @@ mod columns;
 mod connect;
 mod enqueue;
 mod error;
+mod file;
 mod gate;
 mod ledger;
 mod listing;

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use outbox_core::{EnqueueError, Enqueued, Event, NewEvent, SharedClock, StoreError, StoreId, SystemClock};
 use sqlx::ConnectOptions;
@@ -11,8 +12,9 @@ use tokio::sync::Mutex;
 
 use crate::admin::SqliteAdmin;
 use crate::bus::SqliteBus;
-use crate::connect::{open_pool, refuse_memory};
+use crate::connect::{file_of, open_pool, refuse_memory};
 use crate::error::store_error;
+use crate::file::DatabaseFile;
 use crate::gate::Gate;
 use crate::ledger::SqliteLedger;
 use crate::migrate::{self, Applied, MigrateError};
@@ -49,12 +51,19 @@ pub(crate) struct Store {
     pub(crate) wake: WakeHub,
     writer: OnceLock<Writer>,
     /// A connection of our own for reading, so that a pool that the application has exhausted stops nothing.
-    reader: Mutex<Option<SqliteConnection>>,
+    reader: Mutex<Option<(SqliteConnection, Instant)>>,
+    pub(crate) file: Arc<DatabaseFile>,
 }
 
 impl SqliteOutbox {
     /// Opens the database at `url` (`sqlite://path`), which is created if it is not there: WAL, `synchronous = FULL`,
     /// a busy timeout of 5 s, foreign keys on.
+    ///
+    /// Should the file be deleted or moved while it is open, whatever is asked of the store or its pool fails as
+    /// [unavailable](outbox_core::StoreErrorKind::Unavailable) and a worker is degraded, until the file is put back or
+    /// another takes its place, such as a backup (without the old `-wal` and `-shm` files). No connection of the pool
+    /// that was open on the old file is given out again, and workers list their handlers in the new one. What a
+    /// transaction that was open at that moment commits goes to the old file.
     ///
     /// # Errors
     ///
@@ -76,6 +85,10 @@ impl SqliteOutbox {
 
     /// Uses the application's pool. Its PRAGMAs are left alone; connections of the framework's own are opened from its
     /// options when they are first needed, and an in-memory database is refused then.
+    ///
+    /// That the file was deleted or replaced, as told at [`connect`](Self::connect), is noticed on the framework's own
+    /// connections only. SQLite lets those of the application's pool go on writing to the old file: end the process
+    /// before a backup takes its place.
     #[must_use]
     pub fn new(pool: SqlitePool) -> Self {
         Self::with_options(pool, SqliteOptions::default())
@@ -95,15 +108,17 @@ impl SqliteOutbox {
 
     fn build(pool: SqlitePool, options: SqliteOptions, clock: SharedClock) -> Self {
         let connect = pool.connect_options();
+        let file = Arc::new(DatabaseFile::new(file_of(&connect)));
         let store = Store {
             id: StoreId::new(),
-            gate: Gate::new(&connect),
+            gate: Gate::new(&connect, Arc::clone(&file)),
             wake: WakeHub::new(&connect),
             pool,
             options,
             clock,
             writer: OnceLock::new(),
             reader: Mutex::new(None),
+            file,
         };
         Self { store: Arc::new(store) }
     }
@@ -185,10 +200,13 @@ impl Store {
         Ok(self.writer.get_or_init(|| writer))
     }
 
-    /// Opens a connection of our own.
-    pub(crate) async fn open(&self) -> Result<SqliteConnection, StoreError> {
-        let options: SqliteConnectOptions = (*self.pool.connect_options()).clone();
-        options.disable_statement_logging().connect().await.map_err(|e| store_error("open a connection", e))
+    /// Opens a connection of our own, on a file that is made if the pool's options say so.
+    async fn open(&self) -> Result<SqliteConnection, StoreError> {
+        self.own_options().connect().await.map_err(|e| store_error("open a connection", e))
+    }
+
+    fn own_options(&self) -> SqliteConnectOptions {
+        (*self.pool.connect_options()).clone().disable_statement_logging()
     }
 
     /// Reads on the connection that is kept for it; after a failure it is opened anew.
@@ -199,13 +217,21 @@ impl Store {
         ) -> Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'c>>,
     {
         let mut reader = self.reader.lock().await;
-        let mut connection = match reader.take() {
-            Some(connection) => connection,
-            None => self.open().await?,
+        let (mut connection, since) = match reader.take() {
+            Some((connection, since)) => {
+                self.file.check(since).map_err(|(_, failure)| failure)?;
+                (connection, since)
+            }
+            None => {
+                let since = Instant::now();
+                let options = self.own_options().create_if_missing(false);
+                let opened = options.connect().await;
+                (opened.map_err(|e| store_error("open the connection for reading", e))?, since)
+            }
         };
         let result = work(&mut connection).await;
         if result.is_ok() {
-            *reader = Some(connection);
+            *reader = Some((connection, since));
         }
         result
     }

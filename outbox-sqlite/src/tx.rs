@@ -94,6 +94,11 @@ impl HandlerTransaction for SqliteTx<'static> {
                 "the handler left a savepoint of its transaction open: commit or drop it before returning";
             return Err(StoreError::new(StoreErrorKind::Invalid, text).into());
         }
+        // What is committed to a file that has lost its name is lost.
+        if let Err(failure) = self.pass.look_for_file().await {
+            self.pass.abandon(StoreErrorKind::Other).await;
+            return Err(failure.into());
+        }
         let committed = SqliteTransactionManager::commit(self.pass.connection()).await;
         if let Err(error) = committed {
             // sqlx goes on counting the transaction that is rolled back here, so the connection is not used again.

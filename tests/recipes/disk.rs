@@ -180,3 +180,18 @@ async fn a_file_that_is_read_only_is_refused_at_start_by_name() {
     let text = error.to_string();
     assert!(text.contains("app.db is read-only") && text.contains("chmod u+w"), "{text}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_may_only_read_stays_alive_says_so_and_ends_when_told() {
+    let database = Database::new().await;
+    let read_only = SqliteConnectOptions::new().filename(database.file()).read_only(true);
+    let store = SqliteOutbox::new(SqlitePoolOptions::new().connect_with(read_only).await.unwrap());
+    let error = store.enqueue(&Job { does: Does::Nothing }).await.unwrap_err().to_string();
+    assert!(error.contains("read-only") && error.contains("must be writable"), "{error}");
+    let (handler, _) = counting();
+    let builder = Worker::builder(store.bus(), store.ledger()).only_given_handlers().settings(quick());
+    let running = Running::start(builder.runtime_handler(handler));
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(!running.health().is_ready());
+    running.stop().await;
+}

@@ -8,6 +8,7 @@ mod event_ids;
 mod in_memory;
 mod lease;
 mod locks;
+mod lost_file;
 mod panics;
 mod payload;
 mod polling;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, SqliteConnection};
@@ -11,6 +11,8 @@ use tokio::runtime::{Builder, Runtime};
 use super::Listeners;
 use super::files::{FileWatcher, StartFiles};
 use super::signal::{Signal, Waited};
+use crate::connect::file_of;
+use crate::file::DatabaseFile;
 
 /// What the thread owns.
 pub(super) struct Watch {
@@ -78,6 +80,7 @@ impl Watch {
 
     /// Looks for commits until there was none for a while after the last file event.
     fn look_until_quiet(&self, database: &mut Database<'_>) -> Result<(), sqlx::Error> {
+        database.is_in_place()?;
         let mut looks = 0;
         while looks < EAGER_LOOKS + STEADY_LOOKS + PATIENT_LOOKS {
             let pause = if database.has_changed()? {
@@ -117,18 +120,27 @@ struct Database<'r> {
     runtime: &'r Runtime,
     connection: SqliteConnection,
     file: PathBuf,
+    place: DatabaseFile,
+    since: Instant,
     version: i64,
 }
 
 impl<'r> Database<'r> {
     fn open(runtime: &'r Runtime, options: &SqliteConnectOptions) -> Result<Self, sqlx::Error> {
         runtime.block_on(async {
+            let (place, since) = (DatabaseFile::new(file_of(options)), Instant::now());
             let mut connection = options.connect().await?;
             let file: String =
                 sqlx::query_scalar(include_str!("../sql/wake_file.sql")).fetch_one(&mut connection).await?;
             let version = version(&mut connection).await?;
-            Ok(Self { runtime, connection, file: file.into(), version })
+            Ok(Self { runtime, connection, file: file.into(), place, since, version })
         })
+    }
+
+    /// Fails if the file was deleted or replaced, so that the one that takes its place is watched instead.
+    fn is_in_place(&self) -> Result<(), sqlx::Error> {
+        let checked = self.place.check(self.since);
+        checked.map_err(|(_, failure)| sqlx::Error::Io(std::io::Error::other(failure)))
     }
 
     /// Whether another connection has committed since the last call.

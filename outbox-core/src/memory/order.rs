@@ -5,26 +5,40 @@ use super::store::Tables;
 use crate::{ClaimState, EventState, OnDead};
 
 impl Tables {
-    /// Whether a handler must wait with this row until it has finished an earlier one of the same key.
+    /// Whether a handler must wait with this row until it has finished an earlier one of the same key. The nearest of its
+    /// own is enough: each one before was passed in order. (But for a dead letter that was redriven after the key had gone
+    /// on: it holds back what follows it only as far as nothing that has been passed, and is not done, stands between.)
     pub(super) fn is_held_back(&self, number: u64, row: &Row, handler: &str) -> bool {
         let Some(key) = &row.envelope.key else { return false };
-        let earlier = self.queue.range(..number).filter(|(_, row)| row.envelope.key.as_ref() == Some(key));
-        earlier.into_iter().any(|(_, row)| self.holds_back(row, handler))
+        let earlier = self.queue.range(..number).rev().map(|(_, row)| row);
+        let of_the_key = earlier.filter(|row| row.envelope.key.as_ref() == Some(key));
+        let its_own = of_the_key.filter(|row| self.is_listed(handler, &row.envelope.event_type));
+        its_own.into_iter().find_map(|row| self.passed(row, handler)) == Some(false)
     }
 
-    /// Whether later events of its key have to wait for this row, as far as that handler is concerned.
-    fn holds_back(&self, row: &Row, handler: &str) -> bool {
-        let listed = self.listed_for(&row.envelope.event_type);
-        let Some((_, seen)) = listed.iter().find(|(name, _)| **name == *handler) else {
-            return false;
-        };
-        let blocks_when_dead = seen.on_dead == OnDead::Block;
+    /// Whether a handler has passed a row, so that later events of the key may come; `None` if it says nothing, since the
+    /// handler has not run on it and will not.
+    fn passed(&self, row: &Row, handler: &str) -> Option<bool> {
+        let blocks_when_dead = self.blocks_when_dead(row, handler);
         match (row.state, self.claim_of(row, handler).map(|claim| claim.state)) {
-            (_, Some(ClaimState::Done)) | (EventState::Done, _) => false,
-            (_, Some(ClaimState::Dead)) => blocks_when_dead,
-            // Given up as a whole, not by one of its handlers: this one will not run on it, either.
-            (EventState::DeadLettered, _) => blocks_when_dead && self.dead_handlers(row).next().is_none(),
-            (EventState::Pending | EventState::Processing, _) => !row.reported.contains(handler),
+            (EventState::Done, _) => None,
+            (_, Some(ClaimState::Done)) => Some(true),
+            (_, Some(ClaimState::Dead)) => Some(!blocks_when_dead),
+            // Given up as a whole, not by one of its handlers: it counts as a dead letter of each.
+            (EventState::DeadLettered, _) if self.dead_handlers(row).next().is_none() => {
+                blocks_when_dead.then_some(false)
+            }
+            (EventState::DeadLettered, _) => None,
+            (EventState::Pending | EventState::Processing, _) => Some(row.reported.contains(handler)),
         }
+    }
+
+    fn blocks_when_dead(&self, row: &Row, handler: &str) -> bool {
+        let listed = self.listed_for(&row.envelope.event_type);
+        listed.iter().any(|(name, seen)| **name == *handler && seen.on_dead == OnDead::Block)
+    }
+
+    fn is_listed(&self, handler: &str, event_type: &str) -> bool {
+        self.listed_for(event_type).iter().any(|(name, _)| **name == *handler)
     }
 }

@@ -1,6 +1,8 @@
 -- The (event, handler) pairs that may be claimed now: the handler takes the type and version, has not finished, is
 -- due, and has passed the nearest earlier event of the key that is its own (invariant: order of a key; the nearest is
--- enough, since each one before it was passed in order), through event_queue_key. `lost`: its attempts are used up.
+-- enough, since each one before it was passed in order), through event_queue_key. An event that was given up as a whole,
+-- not by one of its handlers, counts as a dead letter of each; one that was given up by others and that this handler has
+-- not run on is none of its own. `lost`: its attempts are used up.
 -- $9 now, $2 {owner, handlers: [{name, event_type, pattern, max_version, max_attempts, lease_ms, block}]}
 WITH mine AS MATERIALIZED (
     SELECT value ->> 'name' AS name, value ->> 'event_type' AS event_type, value ->> 'pattern' AS pattern,
@@ -24,16 +26,22 @@ WHERE (p.status IS NULL OR (p.status IN ('released', 'in_progress') AND p.lease_
                 WHEN h.pattern THEN (
                     SELECT max(b.id) FROM event_queue AS b
                     WHERE b.event_key = q.event_key AND b.event_type GLOB h.event_type
-                      AND b.status <> 'done' AND b.id < q.id)
+                      AND b.status <> 'done' AND b.id < q.id
+                      AND (b.status <> 'dead_lettered'
+                        OR EXISTS (SELECT 1 FROM processed_events AS bp
+                            WHERE bp.event_id = b.event_id AND bp.handler = h.name AND bp.status IN ('done', 'dead'))
+                        OR (h.block AND NOT EXISTS (SELECT 1 FROM processed_events AS bd
+                            WHERE bd.event_id = b.event_id AND bd.status = 'dead'))))
                 ELSE (
                     SELECT max(b.id) FROM event_queue AS b
                     WHERE b.event_key = q.event_key AND b.event_type = q.event_type
-                      AND b.status <> 'done' AND b.id < q.id)
+                      AND b.status <> 'done' AND b.id < q.id
+                      AND (b.status <> 'dead_lettered'
+                        OR EXISTS (SELECT 1 FROM processed_events AS bp
+                            WHERE bp.event_id = b.event_id AND bp.handler = h.name AND bp.status IN ('done', 'dead'))
+                        OR (h.block AND NOT EXISTS (SELECT 1 FROM processed_events AS bd
+                            WHERE bd.event_id = b.event_id AND bd.status = 'dead'))))
                 END
-          AND CASE coalesce(ep.status, '')
-                WHEN 'done' THEN 0
-                WHEN 'dead' THEN h.block
-                ELSE e.status <> 'dead_lettered' OR h.block
-              END
+          AND CASE ep.status WHEN 'done' THEN 0 WHEN 'dead' THEN h.block ELSE 1 END
     ))
 ORDER BY c.due, c.id;

@@ -47,12 +47,14 @@ SELECT json_object('rows', json((
                     WHERE e.id = (
                             SELECT max(b.id) FROM event_queue AS b
                             WHERE b.event_key = q.event_key AND b.event_type = q.event_type
-                              AND b.status <> 'done' AND b.id < q.id)
-                      AND CASE coalesce(ep.status, '')
-                            WHEN 'done' THEN 0
-                            WHEN 'dead' THEN h.block
-                            ELSE e.status <> 'dead_lettered' OR h.block
-                          END
+                              AND b.status <> 'done' AND b.id < q.id
+                              AND (b.status <> 'dead_lettered'
+                                OR EXISTS (SELECT 1 FROM processed_events AS bp
+                                    WHERE bp.event_id = b.event_id AND bp.handler = h.name
+                                      AND bp.status IN ('done', 'dead'))
+                                OR (h.block AND NOT EXISTS (SELECT 1 FROM processed_events AS bd
+                                    WHERE bd.event_id = b.event_id AND bd.status = 'dead'))))
+                      AND CASE ep.status WHEN 'done' THEN 0 WHEN 'dead' THEN h.block ELSE 1 END
                 ) THEN 0
                 WHEN NOT h.pattern THEN 1
                 ELSE NOT EXISTS (
@@ -62,12 +64,14 @@ SELECT json_object('rows', json((
                     WHERE e.id = (
                             SELECT max(b.id) FROM event_queue AS b
                             WHERE b.event_key = q.event_key AND b.event_type GLOB h.event_type
-                              AND b.status <> 'done' AND b.id < q.id)
-                      AND CASE coalesce(ep.status, '')
-                            WHEN 'done' THEN 0
-                            WHEN 'dead' THEN h.block
-                            ELSE e.status <> 'dead_lettered' OR h.block
-                          END
+                              AND b.status <> 'done' AND b.id < q.id
+                              AND (b.status <> 'dead_lettered'
+                                OR EXISTS (SELECT 1 FROM processed_events AS bp
+                                    WHERE bp.event_id = b.event_id AND bp.handler = h.name
+                                      AND bp.status IN ('done', 'dead'))
+                                OR (h.block AND NOT EXISTS (SELECT 1 FROM processed_events AS bd
+                                    WHERE bd.event_id = b.event_id AND bd.status = 'dead'))))
+                      AND CASE ep.status WHEN 'done' THEN 0 WHEN 'dead' THEN h.block ELSE 1 END
                 )
                 END
         )

@@ -76,6 +76,7 @@ macro_rules! conformance_tests {
             after_a_dead_letter_the_key_goes_on,
             a_blocked_key_waits_and_nothing_else_does,
             an_event_given_up_as_a_whole_blocks_for_those_that_block,
+            an_event_that_others_gave_up_does_not_hide_those_before_it,
             a_binary_that_lags_holds_back_no_other,
             redriving_unblocks_a_key_in_order,
             discarding_unblocks_a_key,

@@ -147,6 +147,20 @@ pub async fn an_event_given_up_as_a_whole_blocks_for_those_that_block(world: Wor
     assert_eq!((second.event.id, second.handlers()), (ids[1], vec!["b".to_owned()]));
 }
 
+/// Events that other handlers gave up say nothing of a handler that was listed later: the order that it keeps is that of
+/// the events it still has to run.
+pub async fn an_event_that_others_gave_up_does_not_hide_those_before_it(world: World) {
+    let worker = world.worker([handler("adds", "m.added"), handler("cuts", "m.cut")]).await;
+    let types = ["m.added", "m.cut", "m.other"];
+    let ids = world.enqueue_all(types.map(|event_type| event(event_type).key("k"))).await;
+    let [first, second] = <[_; 2]>::try_from(worker.take().await).ok().expect("one for each handler");
+    first.fail(world.now().after(300 * SECOND)).await;
+    second.bury("hopeless").await;
+
+    let late = world.worker([handler("all", "m.*")]).await;
+    assert_eq!(late.take_ids().await, [ids[0]]);
+}
+
 /// A handler in one binary goes on with a key while another binary has not got that far.
 pub async fn a_binary_that_lags_holds_back_no_other(world: World) {
     let (one, other) = (world.worker([handler("a", "t")]).await, world.worker([handler("b", "t")]).await);

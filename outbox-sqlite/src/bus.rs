@@ -93,9 +93,9 @@ impl SqliteBus {
         self.list(subscriber).await
     }
 
-    async fn probes(&self, subscriber: &Subscriber) -> Result<String, StoreError> {
-        if subscriber.patterns.is_empty() {
-            return Ok(subscriber.plain_probes.clone());
+    async fn types(&self, subscriber: &Subscriber) -> Result<String, StoreError> {
+        if !subscriber.has_patterns {
+            return Ok(subscriber.plain_types.clone());
         }
         // A type that is no UTF-8 comes out as another, of which there is nothing to claim.
         let types = self
@@ -110,7 +110,7 @@ impl SqliteBus {
                 })
             })
             .await?;
-        Ok(subscriber.probes(&types))
+        Ok(subscriber.types(&types))
     }
 
     async fn claim(
@@ -123,7 +123,7 @@ impl SqliteBus {
         let number = shared.claims.fetch_add(1, Ordering::Relaxed);
         let request = ReceiveRequest {
             subscriber: Arc::clone(subscriber),
-            probes: self.probes(subscriber).await?,
+            types: self.types(subscriber).await?,
             token: Arc::from(format!("{}/{number}", subscriber.owner)),
             queue_lease: shared.store.options.queue_lease,
             max,
@@ -218,8 +218,8 @@ impl Bus for SqliteBus {
             looked_at => looked_at,
         };
         let request = format!(
-            r#"{{"probes":{},"handlers":{},"lease_ms":{},"after":{}}}"#,
-            self.probes(&subscriber).await?,
+            r#"{{"types":{},"handlers":{},"lease_ms":{},"after":{}}}"#,
+            self.types(&subscriber).await?,
             subscriber.handlers,
             self.shared.store.options.queue_lease.as_millis(),
             after,

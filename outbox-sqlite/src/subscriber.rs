@@ -1,8 +1,9 @@
 //! The handlers of one worker, in the form that the statements take.
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use outbox_core::{OnDead, SubscribedHandler, Subscription};
+use outbox_core::{OnDead, SubscribedHandler, Subscription, matches_pattern};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -16,45 +17,29 @@ pub(crate) struct Subscriber {
     pub(crate) grants: bool,
     /// For the claim: `[{name, event_type, pattern, …}]`.
     pub(crate) handlers: String,
-    /// The event types, without patterns, with the highest version that any handler of the type knows.
-    pub(crate) types: Vec<(String, u32)>,
-    /// The ranges to look in where there are no patterns.
-    pub(crate) plain_probes: String,
-    /// Patterns of event types.
-    pub(crate) patterns: Vec<String>,
+    /// The types to look for where there are no patterns: `[{type, max_version}]`.
+    pub(crate) plain_types: String,
+    /// Whether types that were seen in the queue are to be looked for, too.
+    pub(crate) has_patterns: bool,
+    subscribed: Vec<SubscribedHandler>,
     /// Where the search for stranded rows goes on.
     place: Mutex<Option<Place>>,
 }
 
-/// For rows that wait for a newer version, the worker looks for this many versions up to its own.
-const VERSIONS: u32 = 64;
-
 impl Subscriber {
     pub(crate) fn new(subscription: &Subscription) -> Self {
-        let handlers = &subscription.handlers;
-        let all: Vec<Value> = handlers.iter().map(handler).collect();
-        let mut types: Vec<(String, u32)> = Vec::new();
-        let mut patterns = Vec::new();
-        for handler in handlers {
-            let name = handler.event_type.to_string();
-            if is_pattern(&name) {
-                patterns.push(name);
-            } else if let Some(known) = types.iter_mut().find(|(known, _)| *known == name) {
-                known.1 = known.1.max(handler.max_version);
-            } else {
-                types.push((name, handler.max_version));
-            }
-        }
+        let subscribed = subscription.handlers.clone();
+        let handlers: Vec<Value> = subscribed.iter().map(handler).collect();
         let mut subscriber = Self {
             owner: subscription.owner,
             grants: subscription.grant_claims,
-            handlers: Value::from(all).to_string(),
-            plain_probes: String::new(),
-            types,
-            patterns,
+            handlers: Value::from(handlers).to_string(),
+            plain_types: String::new(),
+            has_patterns: subscribed.iter().any(|handler| is_pattern(&handler.event_type)),
+            subscribed,
             place: Mutex::new(None),
         };
-        subscriber.plain_probes = subscriber.probes(&[]);
+        subscriber.plain_types = subscriber.types(&[]);
         subscriber
     }
 
@@ -68,28 +53,24 @@ impl Subscriber {
     }
 
     pub(crate) fn has_handlers(&self) -> bool {
-        !self.types.is_empty() || !self.patterns.is_empty()
+        !self.subscribed.is_empty()
     }
 
-    /// The ranges of the index in which rows for this worker may be: per type, those that wait for nothing, and those
-    /// that wait for a version it knows. `seen` are types in the queue, for patterns.
-    pub(crate) fn probes(&self, seen: &[String]) -> String {
-        let mut probes = Vec::new();
-        for (event_type, version) in &self.types {
-            probes.push(json!({ "type": event_type, "waits_for": "" }));
-            let oldest = version.saturating_sub(VERSIONS).max(1) + 1;
-            probes.extend(
-                (oldest..=*version)
-                    .map(|v| json!({ "type": event_type, "waits_for": format!("version:{v}") })),
-            );
-        }
-        for event_type in seen {
-            let fits = |pattern: &String| outbox_core::matches_pattern(pattern, event_type);
-            if self.patterns.iter().any(fits) && !self.types.iter().any(|(known, _)| known == event_type) {
-                probes.push(json!({ "type": event_type, "waits_for": "" }));
-            }
-        }
-        Value::from(probes).to_string()
+    /// The types to look for, each with the highest version that any handler of it knows. `seen` are types in the queue, for
+    /// patterns.
+    pub(crate) fn types(&self, seen: &[String]) -> String {
+        let own = self.subscribed.iter().map(|handler| &*handler.event_type);
+        let types: BTreeSet<&str> =
+            own.filter(|name| !is_pattern(name)).chain(seen.iter().map(String::as_str)).collect();
+        let known = types.into_iter().filter_map(|event_type| Some((event_type, self.knows(event_type)?)));
+        let known = known.map(|(event_type, version)| json!({ "type": event_type, "max_version": version }));
+        Value::from(known.collect::<Vec<_>>()).to_string()
+    }
+
+    /// The highest version of a type that any handler knows, if there is a handler.
+    fn knows(&self, event_type: &str) -> Option<u32> {
+        let fitting = self.subscribed.iter().filter(|h| matches_pattern(&h.event_type, event_type));
+        fitting.map(|handler| handler.max_version).max()
     }
 }
 

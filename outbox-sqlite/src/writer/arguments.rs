@@ -75,13 +75,13 @@ pub(crate) fn headers(envelope: &Envelope) -> String {
 
 fn receive(request: &ReceiveRequest, now: Timestamp) -> String {
     format!(
-        r#"{{"owner":"{}","token":"{}","max":{},"window":{},"expired_before":{},"probes":{},"handlers":{}}}"#,
+        r#"{{"owner":"{}","token":"{}","max":{},"window":{},"expired_before":{},"types":{},"handlers":{}}}"#,
         request.subscriber.owner,
         request.token,
         request.max,
         request.window,
         now.before(request.queue_lease).as_millis(),
-        request.probes,
+        request.types,
         request.subscriber.handlers,
     )
 }

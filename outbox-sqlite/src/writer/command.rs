@@ -40,8 +40,8 @@ pub(crate) struct Batch {
 /// A claim of rows for a worker.
 pub(crate) struct ReceiveRequest {
     pub(crate) subscriber: Arc<Subscriber>,
-    /// Types and what their rows wait for, as far as this worker has it.
-    pub(crate) probes: String,
+    /// The types to look for: `[{type, max_version}]`.
+    pub(crate) types: String,
     /// Guards the rows: unique per claim.
     pub(crate) token: Arc<str>,
     /// For how long rows stay a worker's without an extension.

@@ -176,7 +176,7 @@ mod tests {
     fn receive(worker: &Arc<Subscriber>) -> Command {
         let request = ReceiveRequest {
             subscriber: Arc::clone(worker),
-            probes: "[]".to_owned(),
+            types: "[]".to_owned(),
             token: Arc::from("t"),
             queue_lease: Duration::from_secs(1),
             max: 1,

@@ -179,6 +179,15 @@ pub async fn a_pattern_takes_every_type_that_fits(world: World) {
     assert_eq!(world.state(ids[1]).await, EventState::Pending);
 }
 
+/// A handler of a pattern runs events that waited for their version when no worker knew it, whatever the number.
+pub async fn a_pattern_gets_events_that_waited_for_their_version(world: World) {
+    let old = world.worker([up_to(1)]).await;
+    let ids = world.enqueue_all([event("t").version(2), event("t").version(1_000)]).await;
+    old.finds_nothing().await;
+    let new = world.worker([SubscribedHandler { max_version: 1_000, ..handler("h", "t*") }]).await;
+    assert_eq!(new.work_off().await, [(ids[0], "h".to_owned()), (ids[1], "h".to_owned())]);
+}
+
 /// Types that nobody handles wait by default, and are reported; a worker that is deployed later handles them.
 pub async fn a_type_that_nobody_handles_waits_for_a_deploy(world: World) {
     let worker = world.worker_for("t").await;

@@ -188,6 +188,17 @@ pub async fn a_pattern_gets_events_that_waited_for_their_version(world: World) {
     assert_eq!(new.work_off().await, [(ids[0], "h".to_owned()), (ids[1], "h".to_owned())]);
 }
 
+/// An event that is too new for one worker waits for another binary, and for a newer worker, which do not wait for each
+/// other.
+pub async fn a_newer_worker_does_not_wait_for_another_binary(world: World) {
+    let old = world.worker([up_to(1)]).await;
+    let new = world.worker([up_to(2)]).await;
+    let _absent = world.worker([handler("elsewhere", "t")]).await;
+    let id = world.enqueue(event("t").version(2)).await;
+    old.finds_nothing().await;
+    assert_eq!(new.work_off().await, [(id, "h".to_owned())]);
+}
+
 /// Types that nobody handles wait by default, and are reported; a worker that is deployed later handles them.
 pub async fn a_type_that_nobody_handles_waits_for_a_deploy(world: World) {
     let worker = world.worker_for("t").await;

@@ -95,6 +95,7 @@ macro_rules! conformance_tests {
             a_newer_version_waits_for_a_newer_worker,
             each_handler_runs_the_versions_that_it_knows,
             a_pattern_takes_every_type_that_fits,
+            a_newer_worker_does_not_wait_for_another_binary,
             a_pattern_gets_events_that_waited_for_their_version,
             a_type_that_nobody_handles_waits_for_a_deploy,
             a_type_that_nobody_handles_can_be_discarded,

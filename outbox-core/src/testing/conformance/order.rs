@@ -171,6 +171,16 @@ pub async fn a_binary_that_lags_holds_back_no_other(world: World) {
     assert_eq!(order, ids);
 }
 
+/// Nor does an event that is enqueued while the one before it waits for the other binary alone.
+pub async fn an_event_does_not_wait_for_one_that_waits_for_another_binary(world: World) {
+    let one = world.worker([handler("a", "t")]).await;
+    let _absent = world.worker([handler("b", "t")]).await;
+    world.enqueue(keyed("k")).await;
+    one.take_one().await.done().await;
+    let second = world.enqueue(keyed("k")).await;
+    assert_eq!(one.work_off().await, [(second, "a".to_owned())]);
+}
+
 /// Redriving the dead letter unblocks its key: first the redriven event, then the ones behind it.
 pub async fn redriving_unblocks_a_key_in_order(world: World) {
     let (worker, ids) = blocked(&world).await;

@@ -1,4 +1,5 @@
--- Rows with a handler of this worker that is due again, at most `window` of each, through processed_events_released.
+-- Rows with a handler of this worker that is due again, at most `window` of each, through processed_events_released; also
+-- of rows that are due for the others only when a lease ends.
 -- $9 now, $2 {handlers: [{name, max_version}], window}
 INSERT OR IGNORE INTO temp.candidate (id, due)
 SELECT q.id, q.available_at
@@ -12,7 +13,7 @@ WHERE q.id IN (
       AND p.handler = h.value ->> 'name'
       AND p.lease_until <= $9
       AND a.status = 'pending'
-      AND a.waits_for NOT IN ('', 'key')
+      AND a.waits_for <> 'key' AND (a.waits_for <> '' OR a.available_at > $9)
       AND a.event_version <= h.value ->> 'max_version'
     ORDER BY p.lease_until
     LIMIT $2 ->> 'window'

@@ -64,6 +64,7 @@ macro_rules! conformance_tests {
             what_is_given_back_unstarted_spends_no_attempt,
             failing_events_keep_no_others_waiting,
             an_event_that_was_handled_elsewhere_is_done_without_a_run,
+            a_handler_that_still_runs_hides_no_other,
         }
         $crate::__conformance_theme! {
             $backend, order:

@@ -158,3 +158,16 @@ pub async fn an_event_that_was_handled_elsewhere_is_done_without_a_run(world: Wo
     assert_eq!(world.state(id).await, EventState::Done);
     assert_eq!(world.claim_state(id, "t").await, Some(ClaimState::Done));
 }
+
+/// A handler that still runs when its event was given back keeps no other handler from being retried.
+pub async fn a_handler_that_still_runs_hides_no_other(world: World) {
+    let worker = world.worker([handler("slow", "t"), handler("b", "t")]).await;
+    world.enqueue(event("t")).await;
+    let taken = worker.take_one().await;
+    let due = world.now().after(5 * SECOND);
+    world.ledger.release(taken.claim("b"), &failed(due, "again")).await.unwrap();
+    taken.settle(Settlement::Retry { at: due, error: "again".to_owned() }).await;
+    worker.finds_nothing().await;
+    world.pass(5 * SECOND);
+    assert_eq!(worker.take_one().await.handlers(), ["b"]);
+}

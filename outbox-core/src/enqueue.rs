@@ -24,9 +24,9 @@ pub enum EnqueueError {
         "no transaction is open on this connection: begin one with sqlx (`pool.begin_with(\"BEGIN IMMEDIATE\")`), so that the event is written together with the data it tells of, or use `store.enqueue(event)` if no data belongs to it"
     )]
     NoTransaction,
-    /// `store.enqueue` was called while this task holds a handler's transaction, which it would wait for.
+    /// `store.enqueue` was called while this task holds a transaction of the store, which it would wait for.
     #[error(
-        "`store.enqueue` inside a handler's transaction would wait for that transaction: use `tx.enqueue(&event)`, which also commits together with the handler's effect"
+        "`store.enqueue` while this task holds a transaction would wait for that transaction: use `tx.enqueue(&event)`, which also commits together with what else the transaction writes"
     )]
     InsideTransaction,
     /// The database failed.

@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use outbox_core::{StoreError, StoreErrorKind};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteTransactionManager};
 use sqlx::{ConnectOptions, Connection, Executor};
+use sqlx_core::transaction::TransactionManager;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::error::store_error;
 use crate::file::{DatabaseFile, Place};
+use crate::holder::{Holder, Purpose};
 use crate::pace::Pace;
 
 /// The one write connection of a store and the queue before it. The connection is the framework's own: opened from
@@ -26,8 +28,8 @@ struct Shared {
     file: Arc<DatabaseFile>,
     // Fair: tokio's mutex serves in the order of asking.
     open: Arc<Mutex<Option<Open>>>,
-    /// The task that holds a handler's transaction.
-    holder: StdMutex<Option<tokio::task::Id>>,
+    /// Who holds a transaction that lasts longer than a call.
+    holder: StdMutex<Option<Holder>>,
     /// Interrupts what runs on the connection that is open.
     interrupt: StdMutex<Arc<AtomicBool>>,
     pace: StdMutex<Pace>,
@@ -83,15 +85,16 @@ impl Gate {
         let guard = Arc::clone(&self.shared.open).lock_owned().await;
         let mut pass = Pass { shared: Arc::clone(&self.shared), guard, open_since: None };
         pass.look_for_file().await?;
+        pass.await_rollback().await;
         pass.open_connection().await?;
         pass.leave_others_their_turn().await;
         Ok(pass)
     }
 
-    /// Whether the calling task holds a handler's transaction, for which it would wait in vain.
-    pub(crate) fn is_held_by_this_task(&self) -> bool {
+    /// What the calling task holds a transaction for, if it does: it would wait for itself in vain.
+    pub(crate) fn held_by_this_task(&self) -> Option<Purpose> {
         let holder = *self.shared.holder.lock().unwrap_or_else(PoisonError::into_inner);
-        holder.is_some() && holder == tokio::task::try_id()
+        holder.and_then(Holder::purpose_of_this_task)
     }
 }
 
@@ -114,6 +117,16 @@ impl Pass {
             self.pace().saw_version(None, Instant::now());
         }
         Ok(())
+    }
+
+    /// An application's transaction that was dropped is rolled back by the connection's thread, which is waited for.
+    async fn await_rollback(&mut self) {
+        let Some(open) = &mut *self.guard else { return };
+        let is_open =
+            |connection: &SqliteConnection| SqliteTransactionManager::get_transaction_depth(connection) > 0;
+        if is_open(&open.connection) && (open.connection.ping().await.is_err() || is_open(&open.connection)) {
+            self.close().await;
+        }
     }
 
     /// Fails if the connection is open on another file than the path leads to.
@@ -159,9 +172,10 @@ impl Pass {
         &open.unwrap_or_else(|| unreachable!("{KEPT}")).connection
     }
 
-    /// Marks the pass as a handler's transaction, held by the calling task.
-    pub(crate) fn held_by_this_task(&self) {
-        *self.shared.holder.lock().unwrap_or_else(PoisonError::into_inner) = tokio::task::try_id();
+    /// Marks the pass as a transaction of the calling task.
+    pub(crate) fn hold_for(&self, purpose: Purpose) {
+        let holder = Some(Holder::this_task(purpose));
+        *self.shared.holder.lock().unwrap_or_else(PoisonError::into_inner) = holder;
     }
 
     /// From here on a transaction may be open.
@@ -174,6 +188,11 @@ impl Pass {
         if let Some(since) = self.open_since.take() {
             self.pace().held(since, Instant::now());
         }
+    }
+
+    /// Whether a transaction may be open.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open_since.is_some()
     }
 
     fn interrupt(&self) -> MutexGuard<'_, Arc<AtomicBool>> {

@@ -8,8 +8,8 @@ use outbox_core::{
     async_trait,
 };
 
+use crate::begin::SqliteTransactions;
 use crate::store::Store;
-use crate::tx::SqliteTransactions;
 use crate::writer::{Change, Command};
 
 /// The ledger of a [`SqliteOutbox`](crate::SqliteOutbox). Clones share it.
@@ -21,12 +21,8 @@ pub struct SqliteLedger {
 
 impl SqliteLedger {
     pub(crate) fn new(store: Arc<Store>) -> Self {
-        let transactions = SqliteTransactions {
-            gate: store.gate.clone(),
-            clock: Arc::clone(&store.clock),
-            wake: store.wake.clone(),
-        };
-        Self { store, transactions: Arc::new(transactions) }
+        let transactions = Arc::new(store.transactions());
+        Self { store, transactions }
     }
 
     async fn change(&self, token: &ClaimToken, change: Change) -> Result<(), LedgerError> {

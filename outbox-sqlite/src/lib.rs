@@ -4,6 +4,7 @@
 //! transactions; take [`SqliteTx`] in a handler to commit its effect together with its ledger mark.
 
 mod admin;
+mod begin;
 mod bus;
 mod columns;
 mod connect;
@@ -11,6 +12,7 @@ mod enqueue;
 mod error;
 mod file;
 mod gate;
+mod holder;
 mod ledger;
 mod listing;
 mod migrate;

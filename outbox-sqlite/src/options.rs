@@ -7,8 +7,8 @@ use sqlx::sqlite::SqliteSynchronous;
 
 /// Settings of a SQLite store.
 ///
-/// `synchronous`, `busy_timeout` and `pool_size` are about a pool that the store opens itself. A pool that the
-/// application brings is used as it is: nothing about its connections is changed.
+/// `synchronous`, `pool_size` and the statements' `busy_timeout` are about a pool that the store opens itself. A pool that
+/// the application brings is used as it is: nothing about its connections is changed.
 ///
 /// ```
 /// use std::time::Duration;
@@ -24,7 +24,8 @@ pub struct SqliteOptions {
     pub queue_lease: Duration,
     /// What a commit waits for. Default [`Synchronous::Full`].
     pub synchronous: Synchronous,
-    /// How long a statement waits for another connection's lock. Default 5 s; up to 10 minutes.
+    /// How long a statement waits for another connection's lock, and [`SqliteOutbox::begin`](crate::SqliteOutbox::begin)
+    /// for its turn. Default 5 s; up to 10 minutes.
     pub busy_timeout: Duration,
     /// Most connections of the pool. The store's own (one writes, one renews leases, one watches) come on top.
     /// Default 8; 1 to 1,000.

@@ -11,6 +11,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqlitePool};
 use tokio::sync::Mutex;
 
 use crate::admin::SqliteAdmin;
+use crate::begin::SqliteTransactions;
 use crate::bus::SqliteBus;
 use crate::connect::{file_of, open_pool, refuse_memory};
 use crate::error::store_error;
@@ -19,6 +20,7 @@ use crate::gate::Gate;
 use crate::ledger::SqliteLedger;
 use crate::migrate::{self, Applied, MigrateError};
 use crate::options::SqliteOptions;
+use crate::tx::SqliteTx;
 use crate::wake::WakeHub;
 use crate::writer::{Command, Writer};
 
@@ -94,7 +96,8 @@ impl SqliteOutbox {
         Self::with_options(pool, SqliteOptions::default())
     }
 
-    /// As [`new`](Self::new), with other options, of which only the lease of rows matters to a pool that is open.
+    /// As [`new`](Self::new), with other options, of which the lease of rows and the patience of [`begin`](Self::begin)
+    /// matter to a pool that is open.
     #[must_use]
     pub fn with_options(pool: SqlitePool, options: SqliteOptions) -> Self {
         Self::build(pool, options, Arc::new(SystemClock))
@@ -159,14 +162,56 @@ impl SqliteOutbox {
         &self.store.pool
     }
 
+    /// Begins a transaction for what the application writes, with the events that tell of it.
+    ///
+    /// It takes its turn among all that write through this store, first come first served, so it begins soon even while a
+    /// worker drains a backlog. SQLite itself has no queue for its lock: a transaction that is begun on the pool
+    /// (`pool.begin_with("BEGIN IMMEDIATE")`) works as well, but looks now and then whether the lock is free, and so may
+    /// wait for up to a second beside a busy worker.
+    ///
+    /// It uses the store's own connection, not one of the pool, so functions and collations that the application adds to
+    /// the pool's connections (`after_connect`) are not there. While it is open, nothing else can write: await nothing
+    /// slow in it. Dropping it rolls it back.
+    ///
+    /// ```
+    /// # extern crate outbox_core as outbox;
+    /// # use outbox_core::{Enqueue, Event};
+    /// # use outbox_sqlite::SqliteOutbox;
+    /// # #[derive(serde::Serialize, serde::Deserialize, Event)]
+    /// # #[event(type = "movie.added")]
+    /// # struct MovieAdded { title: String }
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let store = SqliteOutbox::connect(&format!("sqlite://{}/app.db", directory.path().display())).await?;
+    /// # store.migrate().await?;
+    /// # sqlx::raw_sql("CREATE TABLE movie (title TEXT)").execute(store.pool()).await?;
+    /// let mut tx = store.begin().await?;
+    /// sqlx::query("INSERT INTO movie VALUES ('Heat')").execute(&mut *tx).await?;
+    /// tx.enqueue(&MovieAdded { title: "Heat".to_owned() }).await?;
+    /// tx.commit().await?;
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(run()).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]: [busy](outbox_core::StoreErrorKind::Busy) when its turn, or the lock that another process holds, did
+    /// not come within [`SqliteOptions::busy_timeout`]; [invalid](outbox_core::StoreErrorKind::Invalid) within a handler
+    /// that holds a [`SqliteTx`], which it would wait for; or the database cannot be opened.
+    pub async fn begin(&self) -> Result<SqliteTx<'static>, StoreError> {
+        refuse_memory(&self.store.pool.connect_options())?;
+        self.store.transactions().begin_for_application(self.store.options.busy_timeout).await
+    }
+
     /// Enqueues an event in a transaction of its own, for effects that no transaction can cover: best effort, since a
     /// crash between the effect and this call loses the event. Otherwise use
     /// [`tx.enqueue`](outbox_core::Enqueue::enqueue).
     ///
     /// # Errors
     ///
-    /// [`EnqueueError`]; [`EnqueueError::InsideTransaction`] when called within a handler that holds a
-    /// [`SqliteTx`](crate::SqliteTx), which it would wait for.
+    /// [`EnqueueError`]; [`EnqueueError::InsideTransaction`] when called by a task that holds a [`SqliteTx`], which it would
+    /// wait for.
     pub async fn enqueue<E: Event>(&self, event: &E) -> Result<Enqueued, EnqueueError> {
         let enqueued = self.enqueue_all(vec![NewEvent::new(event)?]).await?;
         Ok(enqueued[0])
@@ -178,7 +223,7 @@ impl SqliteOutbox {
     ///
     /// As [`enqueue`](Self::enqueue).
     pub async fn enqueue_all(&self, events: Vec<NewEvent>) -> Result<Vec<Enqueued>, EnqueueError> {
-        if self.store.gate.is_held_by_this_task() {
+        if self.store.gate.held_by_this_task().is_some() {
             return Err(EnqueueError::InsideTransaction);
         }
         let now = self.store.clock.now();
@@ -189,6 +234,12 @@ impl SqliteOutbox {
 }
 
 impl Store {
+    /// Where transactions begin.
+    pub(crate) fn transactions(&self) -> SqliteTransactions {
+        let (gate, clock, wake) = (self.gate.clone(), Arc::clone(&self.clock), self.wake.clone());
+        SqliteTransactions { gate, clock, wake }
+    }
+
     /// The writer, started when it is first needed.
     pub(crate) fn writer(&self) -> Result<&Writer, StoreError> {
         if let Some(writer) = self.writer.get() {

@@ -1,30 +1,30 @@
-//! The transaction of a handler: its effect and its ledger mark commit together.
+//! The store's transaction, of a handler or of the application.
 
-use std::any::Any;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 use outbox_core::{
-    ClaimToken, Delivery, Enqueue, EnqueueError, Enqueued, HandlerTransaction, LedgerError, NewEvent,
-    SharedClock, StoreError, StoreErrorKind, TransactionType, Transactions, async_trait,
+    Delivery, Enqueue, EnqueueError, Enqueued, HandlerTransaction, LedgerError, NewEvent, SharedClock,
+    StoreError, StoreErrorKind, async_trait,
 };
+use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnection, SqliteTransactionManager};
-use sqlx::{Connection, SqlSafeStr};
-// sqlx keeps this trait out of its root; it makes `begin` within our transaction a savepoint.
+// sqlx keeps this trait out of its root.
 use sqlx_core::transaction::TransactionManager;
 
 use crate::enqueue::{SqliteBackend, insert};
 use crate::error::store_error;
-use crate::gate::{Gate, Pass};
+use crate::gate::Pass;
 use crate::wake::WakeHub;
 
-/// An open transaction that a handler takes as `&mut SqliteTx<'_>`; it dereferences to the sqlx connection.
+/// An open transaction that has taken its turn among all writers of its store. It dereferences to the sqlx connection.
 ///
-/// The ledger mark is written right after BEGIN IMMEDIATE, guarded by the claim's token, so a claim that was taken over
-/// meanwhile ends here; it commits, or rolls back, together with whatever the handler writes. While it is open nobody
-/// else can write to the database, so such handlers are to be short (2 s by default): do slow work elsewhere.
+/// While it is open nobody else can write to the database, so it is to be short: do slow work before or after it.
 ///
-/// `tx.enqueue(&event)` makes follow-up events with ids derived from the cause: a re-run enqueues nothing twice.
+/// **A handler** takes one as `&mut SqliteTx<'_>`. The ledger mark is written right after BEGIN IMMEDIATE, guarded by the
+/// claim's token, so a claim that was taken over meanwhile ends here; it commits, or rolls back, together with whatever the
+/// handler writes. `tx.enqueue(&event)` makes follow-up events with ids derived from the cause: a re-run enqueues nothing
+/// twice. Such a handler has a timeout of 2 s by default.
 ///
 /// ```ignore
 /// #[event_handler(name = "search_index")]
@@ -37,9 +37,13 @@ use crate::wake::WakeHub;
 ///     Ok(())
 /// }
 /// ```
+///
+/// **The application** begins one with [`SqliteOutbox::begin`](crate::SqliteOutbox::begin) and ends it with
+/// [`commit`](Self::commit). If it is dropped, it is rolled back.
 pub struct SqliteTx<'t> {
     pass: Pass,
-    delivery: Delivery,
+    /// What a handler's transaction is about; `None` if it is the application's.
+    delivery: Option<Delivery>,
     clock: SharedClock,
     wake: WakeHub,
     lifetime: PhantomData<&'t ()>,
@@ -61,20 +65,93 @@ impl DerefMut for SqliteTx<'_> {
 
 impl std::fmt::Debug for SqliteTx<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SqliteTx({} of {})", self.delivery.handler, self.delivery.event_id)
+        match &self.delivery {
+            Some(delivery) => write!(f, "SqliteTx({} of {})", delivery.handler, delivery.event_id),
+            None => f.write_str("SqliteTx"),
+        }
     }
 }
 
 impl Enqueue<SqliteBackend> for SqliteTx<'_> {
     async fn enqueue_all(&mut self, events: Vec<NewEvent>) -> Result<Vec<Enqueued>, EnqueueError> {
         let now = self.clock.now();
-        let ready = events.into_iter().map(|event| event.or_caused_by(&self.delivery).ready(now));
+        let caused = |event: NewEvent| match &self.delivery {
+            Some(delivery) => event.or_caused_by(delivery),
+            None => event,
+        };
+        let ready = events.into_iter().map(|event| caused(event).ready(now));
         let ready = ready.collect::<Result<Vec<_>, _>>()?;
         insert(self.pass.connection(), &ready).await
     }
 }
 
 impl SqliteTx<'_> {
+    /// A transaction that has begun on the pass's connection.
+    pub(crate) fn begun(pass: Pass, delivery: Option<Delivery>, clock: SharedClock, wake: WakeHub) -> Self {
+        Self { pass, delivery, clock, wake, lifetime: PhantomData }
+    }
+
+    /// Commits what was written. Workers in this process are woken at once.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`], and then nothing is written: a deferred constraint is violated, no space is left, the file was
+    /// deleted or replaced, or a savepoint is still open.
+    pub async fn commit(mut self) -> Result<(), StoreError> {
+        self.end().await
+    }
+
+    /// Undoes what was written. So does dropping it, but this waits until others can write.
+    ///
+    /// # Errors
+    ///
+    /// None at present: what cannot be rolled back is closed, which undoes it, too.
+    pub async fn rollback(mut self) -> Result<(), StoreError> {
+        self.undo().await;
+        Ok(())
+    }
+
+    async fn end(&mut self) -> Result<(), StoreError> {
+        // With a savepoint left open only that would be committed, and the rest be lost later.
+        if self.has_savepoint().await {
+            self.pass.abandon(StoreErrorKind::Other).await;
+            let text = match self.delivery {
+                Some(_) => {
+                    "the handler left a savepoint of its transaction open: commit or drop it before returning"
+                }
+                None => "a savepoint of the transaction is open: commit or drop it first",
+            };
+            return Err(StoreError::new(StoreErrorKind::Invalid, text));
+        }
+        // What is committed to a file that has lost its name is lost.
+        if let Err(failure) = self.pass.look_for_file().await {
+            self.pass.abandon(StoreErrorKind::Other).await;
+            return Err(failure);
+        }
+        let committed = SqliteTransactionManager::commit(self.pass.connection()).await;
+        if let Err(error) = committed {
+            // sqlx goes on counting the transaction that is rolled back here, so the connection is not used again.
+            self.pass.abandon(StoreErrorKind::Other).await;
+            return Err(store_error("commit a transaction", error));
+        }
+        self.pass.closes();
+        self.wake.notify();
+        Ok(())
+    }
+
+    async fn undo(&mut self) {
+        // A transaction that was dropped within a savepoint leaves it open; a plain ROLLBACK ends it all, but sqlx would
+        // go on counting, so such a connection is closed.
+        self.pass.stop_statements();
+        let one_level = SqliteTransactionManager::get_transaction_depth(self.pass.connection()) == 1;
+        if one_level && SqliteTransactionManager::rollback(self.pass.connection()).await.is_ok() {
+            self.pass.closes();
+        } else {
+            self.pass.abandon(StoreErrorKind::Other).await;
+        }
+        self.pass.resume();
+    }
+
     /// Whether a savepoint is open. One that was dropped is rolled back by the connection's thread, which is waited for.
     async fn has_savepoint(&mut self) -> bool {
         let connection = self.pass.connection();
@@ -84,104 +161,25 @@ impl SqliteTx<'_> {
     }
 }
 
+impl Drop for SqliteTx<'_> {
+    fn drop(&mut self) {
+        // An application leaves by `?` as a matter of course, so the connection is kept. A handler's transaction that is
+        // dropped was cut off within a statement: its pass closes the connection.
+        if self.delivery.is_none() && self.pass.is_open() {
+            SqliteTransactionManager::start_rollback(self.pass.connection());
+            self.pass.closes();
+        }
+    }
+}
+
 #[async_trait]
 impl HandlerTransaction for SqliteTx<'static> {
     async fn commit(mut self: Box<Self>) -> Result<(), LedgerError> {
-        // With a savepoint that the handler left open only that would be committed, and the rest be lost later.
-        if self.has_savepoint().await {
-            self.pass.abandon(StoreErrorKind::Other).await;
-            let text =
-                "the handler left a savepoint of its transaction open: commit or drop it before returning";
-            return Err(StoreError::new(StoreErrorKind::Invalid, text).into());
-        }
-        // What is committed to a file that has lost its name is lost.
-        if let Err(failure) = self.pass.look_for_file().await {
-            self.pass.abandon(StoreErrorKind::Other).await;
-            return Err(failure.into());
-        }
-        let committed = SqliteTransactionManager::commit(self.pass.connection()).await;
-        if let Err(error) = committed {
-            // sqlx goes on counting the transaction that is rolled back here, so the connection is not used again.
-            self.pass.abandon(StoreErrorKind::Other).await;
-            return Err(store_error("commit a handler's transaction", error).into());
-        }
-        self.pass.closes();
-        self.wake.notify();
-        Ok(())
+        Ok(self.end().await?)
     }
 
     async fn rollback(mut self: Box<Self>) -> Result<(), StoreError> {
-        // A handler that was dropped within a savepoint leaves it open; a plain ROLLBACK ends it all, but sqlx would go
-        // on counting, so such a connection is closed.
-        self.pass.stop_statements();
-        let one_level = SqliteTransactionManager::get_transaction_depth(self.pass.connection()) == 1;
-        if one_level && SqliteTransactionManager::rollback(self.pass.connection()).await.is_ok() {
-            self.pass.closes();
-        } else {
-            self.pass.abandon(StoreErrorKind::Other).await;
-        }
-        self.pass.resume();
+        self.undo().await;
         Ok(())
     }
-}
-
-/// Begins handlers' transactions on the write connection.
-pub(crate) struct SqliteTransactions {
-    pub(crate) gate: Gate,
-    pub(crate) clock: SharedClock,
-    pub(crate) wake: WakeHub,
-}
-
-#[async_trait]
-impl Transactions for SqliteTransactions {
-    fn offers(&self) -> TransactionType {
-        TransactionType::of::<SqliteTx<'static>>()
-    }
-
-    async fn begin(
-        &self,
-        claim: &ClaimToken,
-        delivery: &Delivery,
-    ) -> Result<Box<dyn Any + Send>, LedgerError> {
-        let mut pass = self.gate.pass().await?;
-        pass.held_by_this_task();
-        match begin_marked(&mut pass, claim, &self.clock).await {
-            Ok(true) => Ok(Box::new(SqliteTx {
-                pass,
-                delivery: delivery.clone(),
-                clock: self.clock.clone(),
-                wake: self.wake.clone(),
-                lifetime: PhantomData::<&'static ()>,
-            })),
-            Ok(false) => {
-                if SqliteTransactionManager::rollback(pass.connection()).await.is_ok() {
-                    pass.closes();
-                }
-                Err(LedgerError::LeaseLost)
-            }
-            Err(failure) => {
-                // sqlx may count a transaction that is not there any more, so the connection is not used again.
-                pass.abandon(StoreErrorKind::Other).await;
-                Err(failure.into())
-            }
-        }
-    }
-}
-
-/// BEGIN IMMEDIATE and the ledger mark; false if the claim is no longer ours.
-async fn begin_marked(pass: &mut Pass, claim: &ClaimToken, clock: &SharedClock) -> Result<bool, StoreError> {
-    pass.opens();
-    let begun =
-        SqliteTransactionManager::begin(pass.connection(), Some("BEGIN IMMEDIATE".into_sql_str())).await;
-    begun.map_err(|e| store_error("begin a handler's transaction", e))?;
-    let marked = sqlx::query(include_str!("sql/mark_done.sql"))
-        .bind(clock.now().as_millis())
-        .bind(claim.event_id.to_string())
-        .bind(&*claim.handler)
-        .bind(claim.owner.to_string())
-        .bind(claim.started_at.as_millis())
-        .execute(pass.connection())
-        .await
-        .map_err(|e| store_error("mark a claim as done", e))?;
-    Ok(marked.rows_affected() == 1)
 }

@@ -82,7 +82,10 @@ async fn enqueueing_on_the_store_fails_fast(pool_size: u32) {
         "SELECT attempts || ': ' || coalesce(last_error, '-') FROM processed_events ORDER BY attempts";
     let attempts = database.texts(attempts).await;
     assert_eq!(attempts[0], "1: -");
-    assert!(attempts[1].starts_with("2: `store.enqueue` inside a handler's transaction"), "{attempts:?}");
+    assert!(
+        attempts[1].starts_with("2: `store.enqueue` while this task holds a transaction"),
+        "{attempts:?}"
+    );
     assert!(attempts[1].contains("use `tx.enqueue(&event)`"), "{attempts:?}");
     running.stop().await;
 }

@@ -162,7 +162,13 @@ impl Tables {
         let is_joint = subscription.is_some_and(|subscription| subscription.grant_claims);
         let row = self.queue.get_mut(&number).expect("held rows exist");
         match settlement {
-            Settlement::Dead { reason } => return row.bury(reason, now),
+            Settlement::Dead { reason } => {
+                row.bury(reason, now);
+                if let (Some(event_id), Some(subscription)) = (row.event_id, subscription) {
+                    self.claims.give_back(event_id, subscription.owner, now);
+                }
+                return;
+            }
             Settlement::Done if !is_joint => {
                 let finished = subscription.into_iter().flat_map(|subscription| &subscription.handlers);
                 let finished = finished.filter(|handler| super::receive::takes(handler, row));

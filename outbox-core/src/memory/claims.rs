@@ -49,6 +49,12 @@ impl ClaimRow {
         self.finish(ClaimState::Dead, now);
     }
 
+    fn give_back(&mut self, due: Timestamp, refund: bool) {
+        self.state = ClaimState::Released;
+        self.lease_until = due;
+        self.attempts -= u32::from(refund);
+    }
+
     fn is_of(&self, token: &ClaimToken) -> bool {
         (self.owner, self.started_at) == (token.owner, token.started_at)
     }
@@ -138,9 +144,7 @@ impl Claims {
 
     pub(super) fn release(&mut self, token: &ClaimToken, release: &Release) -> Result<(), LedgerError> {
         self.change(token, ClaimState::Released, |row| {
-            row.state = ClaimState::Released;
-            row.lease_until = release.due;
-            row.attempts -= u32::from(release.refund);
+            row.give_back(release.due, release.refund);
             if let Some(error) = &release.error {
                 row.last_error = Some(error.clone());
             }
@@ -157,6 +161,14 @@ impl Claims {
             row.finish(ClaimState::Dead, now);
             row.last_error = Some(reason.to_owned());
         })
+    }
+
+    /// Gives back what a worker runs of an event that it has given up as a whole, as if it had not begun.
+    pub(super) fn give_back(&mut self, event_id: EventId, owner: Uuid, now: Timestamp) {
+        let all = self.rows.iter_mut().filter(|((id, _), row)| *id == event_id && row.owner == owner);
+        for (_, row) in all.filter(|(_, row)| row.state == ClaimState::InProgress) {
+            row.give_back(now, true);
+        }
     }
 
     /// Every change of a claim is guarded by its token. What the same token has brought there already, or has finished,

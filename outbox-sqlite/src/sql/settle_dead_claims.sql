@@ -1,8 +1,9 @@
--- Claims on rows that are dead-lettered as a whole are over: nothing will end them.
--- $9 now, $5 {items: [[row, token, kind]]}
+-- What the worker still runs of rows that it has dead-lettered as a whole is given back, as if it had not begun: nothing
+-- would end these claims. Those of others live on.
+-- $9 now, $5 {items: [[row, token, kind]]}, $6 {owner}
 UPDATE processed_events
 SET status = 'released', lease_until = $9, attempts = attempts - 1
-WHERE status = 'in_progress' AND event_id IN (
+WHERE status = 'in_progress' AND owner = $6 ->> 'owner' AND event_id IN (
     SELECT q.event_id
     FROM json_each($5, '$.items') AS s
     CROSS JOIN event_queue AS q ON q.id = s.value ->> 0

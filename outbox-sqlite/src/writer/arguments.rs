@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::command::{Change, ReceiveRequest, SettleItem};
 use super::group::Group;
+use crate::subscriber::Subscriber;
 
 /// The arguments `$1` to `$8` of a group's statements (`$9` is the time). What a group lacks is NULL.
 pub(super) fn arguments(group: &Group, now: Timestamp) -> [Option<String>; 8] {
@@ -26,7 +27,10 @@ pub(super) fn arguments(group: &Group, now: Timestamp) -> [Option<String>; 8] {
         group
             .settling()
             .or(group.receive.as_ref().map(|(request, _)| &request.subscriber))
-            .map(|subscriber| format!(r#"{{"handlers":{},"anyone":0}}"#, subscriber.handlers))
+            .map(|subscriber| {
+                let Subscriber { owner, handlers, .. } = &**subscriber;
+                format!(r#"{{"owner":"{owner}","handlers":{handlers},"anyone":0}}"#)
+            })
             .or_else(|| Some(r#"{"handlers":[],"anyone":1}"#.to_owned())),
         some(group.extensions.is_empty(), &|| {
             array(group.extensions.iter().flat_map(|(receipts, _)| receipts).map(|r| (row(r), &*r.token)))

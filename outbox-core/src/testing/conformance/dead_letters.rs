@@ -181,3 +181,15 @@ pub async fn an_event_can_be_dead_lettered_as_a_whole(world: World) {
     assert_eq!(worker.work_off().await, [(id, "t".to_owned())]);
     assert_eq!(world.state(id).await, EventState::Done);
 }
+
+/// What its worker still ran of it is given back as if it had not begun; what others run goes on.
+pub async fn giving_up_an_event_ends_no_claim_of_others(world: World) {
+    let worker = world.worker_for("t").await;
+    let id = world.enqueue(event("t")).await;
+    let taken = worker.take_one().await;
+    let elsewhere = world.granted(id, "elsewhere").await;
+    taken.settle(Settlement::Dead { reason: "refused".to_owned() }).await;
+    let own = world.progress(id, "t").await;
+    assert_eq!((own.state, own.attempts), (Some(ClaimState::Released), 0));
+    world.ledger.done(&elsewhere).await.expect("it is still its own");
+}

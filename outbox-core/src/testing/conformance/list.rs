@@ -113,6 +113,7 @@ macro_rules! conformance_tests {
             a_discarded_dead_letter_is_gone_for_good,
             discarding_leaves_the_event_to_the_other_handlers,
             an_event_can_be_dead_lettered_as_a_whole,
+            giving_up_an_event_ends_no_claim_of_others,
         }
         $crate::__conformance_theme! {
             $backend, retention:

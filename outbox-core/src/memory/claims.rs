@@ -8,8 +8,11 @@ use uuid::Uuid;
 
 use crate::{Claim, ClaimRequest, ClaimState, ClaimToken, EventId, LedgerError, Release, Timestamp};
 
-/// Reason of a dead letter whose every attempt ended with its worker.
-pub(super) const WORKER_LOST: &str = "worker lost: the lease of the last attempt ran out";
+/// Failure of an attempt whose lease ran out.
+const WORKER_LOST: &str = "worker lost";
+
+/// Reason of a dead letter that was never tried for want of attempts.
+const USED_UP: &str = "attempts used up";
 
 /// The table `processed_events`: one row per (event, handler) that has begun.
 #[derive(Debug, Default)]
@@ -38,15 +41,6 @@ impl ClaimRow {
     fn finish(&mut self, state: ClaimState, now: Timestamp) {
         self.state = state;
         self.processed_at = Some(now);
-    }
-
-    /// Its attempts are used up: its last worker was lost, or it has fewer attempts now than it had.
-    fn give_up(&mut self, now: Timestamp) {
-        if self.state == ClaimState::InProgress {
-            self.last_error = Some(WORKER_LOST.to_owned());
-        }
-        self.last_error.get_or_insert_with(|| "attempts used up".to_owned());
-        self.finish(ClaimState::Dead, now);
     }
 
     fn give_back(&mut self, due: Timestamp, refund: bool) {
@@ -94,11 +88,15 @@ impl Claims {
             ClaimState::InProgress | ClaimState::Released if !is_over => {
                 Claim::Held { until: row.lease_until }
             }
-            ClaimState::InProgress | ClaimState::Released if row.attempts >= request.max_attempts => {
-                row.give_up(now);
-                Claim::Dead
-            }
             ClaimState::InProgress | ClaimState::Released => {
+                if row.state == ClaimState::InProgress {
+                    row.last_error = Some(WORKER_LOST.to_owned());
+                }
+                if row.attempts >= request.max_attempts {
+                    row.finish(ClaimState::Dead, now);
+                    row.last_error.get_or_insert_with(|| USED_UP.to_owned());
+                    return Claim::Dead;
+                }
                 let (attempts, next_token) = (row.attempts, row.started_at.after(Duration::from_millis(1)));
                 self.grant(request, attempts, now.max(next_token), now)
             }

@@ -1,4 +1,5 @@
--- Grants the claims: the attempt is counted, and the token (owner, started_at) is new.
+-- Grants the claims: the attempt is counted, and the token (owner, started_at) is new. An attempt before it that came to
+-- no end was lost with its worker.
 -- $9 now
 INSERT INTO processed_events (event_id, handler, status, started_at, lease_until, owner, attempts)
 SELECT event_id, handler, 'in_progress', $9, lease_until, owner, 1
@@ -6,4 +7,5 @@ FROM temp.pair
 WHERE NOT lost AND handler <> ''
 ON CONFLICT (event_id, handler) DO UPDATE
 SET status = 'in_progress', started_at = max(excluded.started_at, started_at + 1), processed_at = NULL,
-    lease_until = excluded.lease_until, owner = excluded.owner, attempts = attempts + 1;
+    lease_until = excluded.lease_until, owner = excluded.owner, attempts = attempts + 1,
+    last_error = CASE status WHEN 'in_progress' THEN 'worker lost' ELSE last_error END;

@@ -23,5 +23,5 @@ WHERE q.status IN ('pending', 'processing')
               END
   )))
 ON CONFLICT (event_id, handler) DO UPDATE
-SET status = 'released', lease_until = excluded.lease_until, last_error = coalesce(last_error, 'worker lost')
+SET status = 'released', lease_until = excluded.lease_until, last_error = 'worker lost'
 WHERE status = 'in_progress' AND lease_until <= excluded.lease_until;

@@ -61,6 +61,7 @@ macro_rules! conformance_tests {
             an_event_whose_settlement_was_lost_ends_without_a_run,
             an_event_whose_worker_died_half_way_runs_the_rest,
             an_event_that_kills_its_workers_is_dead_lettered,
+            an_attempt_that_was_lost_with_its_worker_is_told,
             what_is_given_back_unstarted_spends_no_attempt,
             failing_events_keep_no_others_waiting,
             an_event_that_was_handled_elsewhere_is_done_without_a_run,

@@ -171,3 +171,13 @@ pub async fn a_handler_that_still_runs_hides_no_other(world: World) {
     world.pass(5 * SECOND);
     assert_eq!(worker.take_one().await.handlers(), ["b"]);
 }
+
+/// An attempt whose lease ran out was lost with its worker, and the one after it says so.
+pub async fn an_attempt_that_was_lost_with_its_worker_is_told(world: World) {
+    let worker = world.worker_for("t").await;
+    let id = world.enqueue(event("t")).await;
+    worker.take_one().await;
+    world.pass(ROW_LEASE.max(LEASE));
+    worker.take_one().await;
+    assert_eq!(world.progress(id, "t").await.last_error.as_deref(), Some("worker lost"));
+}

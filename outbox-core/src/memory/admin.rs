@@ -178,13 +178,12 @@ impl Tables {
     fn discard(&mut self, number: u64, letter: &DeadLetter, now: Timestamp) {
         if let Some(handler) = &letter.handler {
             let claim = self.claims.get_mut(letter.event_id, handler).expect("dead letters have a row");
-            claim.state = ClaimState::Done;
-            claim.processed_at = Some(now);
-            claim.last_error = Some(format!("discarded: {}", letter.reason));
+            claim.discard(now);
         }
         let row = &self.queue[&number];
         if row.is_finished() && self.dead_handlers(row).next().is_none() {
             self.queue.remove(&number);
+            self.claims.discard_rest(letter.event_id, now);
         }
     }
 

@@ -43,6 +43,12 @@ impl ClaimRow {
         self.processed_at = Some(now);
     }
 
+    /// To the ledger the handler has finished, so that a late delivery runs nothing.
+    pub(super) fn discard(&mut self, now: Timestamp) {
+        self.finish(ClaimState::Done, now);
+        self.last_error = Some(format!("discarded: {}", self.last_error.take().unwrap_or_default()));
+    }
+
     fn give_back(&mut self, due: Timestamp, refund: bool) {
         self.state = ClaimState::Released;
         self.lease_until = due;
@@ -70,9 +76,9 @@ impl Claims {
     }
 
     /// Deletes the rows that `goes` names, and counts them.
-    pub(super) fn delete(&mut self, goes: impl Fn(EventId, &ClaimRow) -> bool) -> u64 {
+    pub(super) fn delete(&mut self, goes: impl Fn(EventId, &str, &ClaimRow) -> bool) -> u64 {
         let before = self.rows.len();
-        self.rows.retain(|(event_id, _), row| !goes(*event_id, row));
+        self.rows.retain(|(event_id, handler), row| !goes(*event_id, handler, row));
         (before - self.rows.len()) as u64
     }
 
@@ -167,6 +173,12 @@ impl Claims {
         for (_, row) in all.filter(|(_, row)| row.state == ClaimState::InProgress) {
             row.give_back(now, true);
         }
+    }
+
+    /// Discards what is unfinished of an event.
+    pub(super) fn discard_rest(&mut self, event_id: EventId, now: Timestamp) {
+        let rest = self.rows.iter_mut().filter(|((id, _), row)| *id == event_id && !row.is_finished());
+        rest.for_each(|(_, row)| row.discard(now));
     }
 
     /// Every change of a claim is guarded by its token. What the same token has brought there already, or has finished,

@@ -2,32 +2,41 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::row::Row;
 use super::store::Tables;
 use crate::{
-    EventState, Pruned, Retention, Subscription, Timestamp, Unhandled, Upkeep, UpkeepReport, WaitReason,
+    ClaimState, EventState, Pruned, Retention, Subscription, Timestamp, Unhandled, Upkeep, UpkeepReport,
+    WaitReason,
 };
 
 impl Tables {
     /// Deletes finished rows whose time is over. A ledger row stays as long as the queue may deliver its event again.
     pub(super) fn prune(&mut self, retention: &Retention, now: Timestamp) -> Pruned {
-        let events_before = self.queue.len();
-        self.queue.retain(|_, row| {
+        let may_go = |row: &Row| {
             let kept_for = match row.state {
-                EventState::Pending | EventState::Processing => return true,
+                EventState::Pending | EventState::Processing => return false,
                 EventState::Done => retention.done,
                 EventState::DeadLettered => retention.dead,
             };
-            row.finished_at.is_none_or(|at| at.after(kept_for) > now)
-        });
+            row.finished_at.is_some_and(|at| at.after(kept_for) <= now)
+        };
+        let old: BTreeMap<_, _> = self.queue.extract_if(.., |_, row| may_go(row)).collect();
+        let gone: BTreeSet<_> = old.values().filter_map(|row| row.event_id).collect();
         let needed: BTreeSet<_> =
             self.queue.values().filter(|row| row.state != EventState::Done).map(|row| row.event_id).collect();
-        let claims = self.claims.delete(|event_id, claim| {
-            let is_over = |at: Timestamp| at.after(retention.ledger) <= now;
-            claim.is_finished()
-                && claim.processed_at.is_some_and(is_over)
-                && !needed.contains(&Some(event_id))
+        let is_over = |at: Timestamp| at.after(retention.ledger) <= now;
+        let claims = self.claims.delete(|event_id, _, claim| {
+            let may_go = match claim.state {
+                ClaimState::Done | ClaimState::Dead => claim.processed_at.is_some_and(is_over),
+                // Nobody will run what the event has left.
+                _ if gone.contains(&event_id) => true,
+                // Of an event of another bus, which has lost it.
+                ClaimState::Released => is_over(claim.lease_until),
+                ClaimState::InProgress => false,
+            };
+            may_go && !needed.contains(&Some(event_id))
         });
-        Pruned { events: (events_before - self.queue.len()) as u64, claims }
+        Pruned { events: old.len() as u64, claims }
     }
 
     /// One round of upkeep for a worker with this subscription.

@@ -193,3 +193,16 @@ pub async fn giving_up_an_event_ends_no_claim_of_others(world: World) {
     assert_eq!((own.state, own.attempts), (Some(ClaimState::Released), 0));
     world.ledger.done(&elsewhere).await.expect("it is still its own");
 }
+
+/// An event that goes with its last dead letter leaves nothing to be run.
+pub async fn nothing_is_left_of_an_event_that_is_discarded(world: World) {
+    let worker = world.worker([handler("a", "t"), handler("b", "t")]).await;
+    let id = world.enqueue(event("t")).await;
+    let taken = worker.take_one().await;
+    world.ledger.release(taken.claim("a"), &failed(world.now(), "again")).await.unwrap();
+    world.ledger.bury(taken.claim("b"), "hopeless").await.unwrap();
+    taken.settle(Settlement::Dead { reason: "refused".to_owned() }).await;
+    assert_eq!(world.admin.discard(&all()).await.unwrap(), 1);
+    let states: Vec<_> = world.explain(id).await.handlers.into_iter().map(|handler| handler.state).collect();
+    assert_eq!(states, [Some(ClaimState::Done), Some(ClaimState::Done)]);
+}

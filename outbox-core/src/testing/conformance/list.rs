@@ -114,6 +114,7 @@ macro_rules! conformance_tests {
             a_discarded_dead_letter_is_gone_for_good,
             discarding_leaves_the_event_to_the_other_handlers,
             an_event_can_be_dead_lettered_as_a_whole,
+            nothing_is_left_of_an_event_that_is_discarded,
             giving_up_an_event_ends_no_claim_of_others,
         }
         $crate::__conformance_theme! {
@@ -121,6 +122,7 @@ macro_rules! conformance_tests {
             finished_things_go_when_their_time_is_over,
             dead_letters_keep_their_ledger_rows,
             nothing_unfinished_is_ever_pruned,
+            pruning_leaves_no_claim_of_an_event_that_is_gone,
             upkeep_prunes,
         }
         $crate::__conformance_theme! {

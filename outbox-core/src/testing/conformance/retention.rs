@@ -1,7 +1,7 @@
 //! What is deleted when its time is over, and what must not be.
 
 use super::world::{MILLISECOND, SECOND, World, all, event, handler};
-use crate::{Claim, EventId, EventState, Pruned, Retention};
+use crate::{Claim, EventId, EventState, Pruned, Retention, Settlement};
 use uuid::Uuid;
 
 const KEPT: Retention = Retention { done: SECOND_10, dead: SECOND_20, ledger: SECOND_40 };
@@ -77,6 +77,16 @@ pub async fn nothing_unfinished_is_ever_pruned(world: World) {
         let begun = world.explain(id).await.handlers.into_iter().filter(|handler| handler.state.is_some());
         assert!(begun.count() >= 1, "{id} keeps its ledger rows");
     }
+}
+
+/// With an event that was given up as a whole goes what its handlers had left to do.
+pub async fn pruning_leaves_no_claim_of_an_event_that_is_gone(world: World) {
+    let worker = world.worker_for("t").await;
+    let id = world.enqueue(event("t")).await;
+    worker.take_one().await.settle(Settlement::Dead { reason: "refused".to_owned() }).await;
+    world.pass(KEPT.dead);
+    assert_eq!(world.admin.prune(&KEPT).await.unwrap(), Pruned { events: 1, claims: 1 });
+    assert_eq!(world.admin.explain(id).await.unwrap(), None);
 }
 
 /// Upkeep prunes as well, and says how much.

@@ -198,6 +198,7 @@ impl Tables {
             .map(|(number, _)| *number)
             .collect();
         self.listed.retain(|(_, handler), _| **handler != *name);
+        self.claims.delete(|_, handler, claim| handler == name && claim.state == ClaimState::Released);
         for number in &waiting {
             if self.queue[number].is_waiting() {
                 self.settle_by_ledger(*number, now);

@@ -1,6 +1,7 @@
 -- Puts unfinished rows back according to the ledger, where they are found when something can run, and finishes those
 -- with nothing left. In this order: a handler of ours that has not begun, or whose claim somebody still holds: due then;
 -- handlers with a released ledger row: found by that; a version we do not know; else behind earlier events of the key.
+-- With no handler listed they go on waiting for any.
 -- `examined`: the claim has just looked and found nothing to run, so what is ours and due waits for its key.
 -- $9 now, $6 {handlers: [{name, max_version}], anyone}
 WITH mine AS MATERIALIZED (
@@ -19,7 +20,8 @@ progress AS MATERIALIZED (
 ),
 verdict AS MATERIALIZED (
     SELECT id,
-           total(unfinished) AS unfinished,
+           total(unfinished) + (count(handler) = 0) AS unfinished,
+           count(handler) AS listed,
            total(claim = 'dead') AS dead,
            min(CASE
                 WHEN claim = 'in_progress' AND lease_until > $9 THEN lease_until
@@ -42,6 +44,7 @@ SET status = CASE WHEN v.unfinished > 0 THEN 'pending' WHEN v.dead > 0 THEN 'dea
         WHEN v.unfinished = 0 OR v.fresh_at IS NOT NULL THEN ''
         WHEN v.released_at IS NOT NULL THEN 'handler'
         WHEN v.newer IS NOT NULL THEN 'version:' || v.newer
+        WHEN v.listed = 0 THEN ''
         ELSE 'key'
         END,
     available_at = coalesce(v.fresh_at, v.released_at, q.available_at),

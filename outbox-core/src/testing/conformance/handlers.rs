@@ -132,6 +132,32 @@ pub async fn a_forgotten_handler_that_knew_too_little_is_waited_for_no_more(worl
     assert_eq!(world.state(id).await, EventState::Done);
 }
 
+/// Where it was the only one, the events wait for any handler: they were not run. One that is listed later, though of the
+/// same name, begins anew.
+pub async fn events_of_a_type_whose_last_handler_is_forgotten_wait_for_any(world: World) {
+    let worker = world.worker_for("t").await;
+    let id = world.enqueue(event("t")).await;
+    worker.take_one().await.fail(world.now().after(300 * SECOND)).await;
+    assert_eq!(world.admin.forget_handler("t").await.unwrap(), 1);
+    let explanation = world.explain(id).await;
+    let expected = WaitReason::AnyHandler { event_type: "t".to_owned() };
+    assert_eq!((explanation.state, explanation.waits_for), (Some(EventState::Pending), Some(expected)));
+
+    let deployed = world.worker_for("t").await;
+    world.pass(300 * SECOND);
+    assert_eq!(deployed.take_one().await.claims[0].attempt, 1);
+}
+
+/// Nor is an event done that a worker has in its hands meanwhile, and gives back.
+pub async fn an_event_in_hand_whose_last_handler_is_forgotten_is_not_done(world: World) {
+    let worker = world.worker_for("t").await;
+    let id = world.enqueue(event("t")).await;
+    let taken = worker.take_one().await;
+    world.admin.forget_handler("t").await.unwrap();
+    taken.fail(world.now()).await;
+    assert_eq!(world.state(id).await, EventState::Pending);
+}
+
 /// A handler that is new gets the events that are not finished; those that are do not come back for it.
 pub async fn a_new_handler_gets_what_is_not_finished(world: World) {
     let old = world.worker([handler("a", "t")]).await;

@@ -94,6 +94,8 @@ macro_rules! conformance_tests {
             a_forgotten_handler_is_waited_for_no_more,
             a_forgotten_handler_holds_back_nothing_of_its_key,
             a_forgotten_handler_that_knew_too_little_is_waited_for_no_more,
+            events_of_a_type_whose_last_handler_is_forgotten_wait_for_any,
+            an_event_in_hand_whose_last_handler_is_forgotten_is_not_done,
             a_new_handler_gets_what_is_not_finished,
             a_newer_version_waits_for_a_newer_worker,
             each_handler_runs_the_versions_that_it_knows,

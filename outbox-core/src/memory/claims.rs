@@ -109,6 +109,13 @@ impl Claims {
         }
     }
 
+    /// Whether [`claim`](Self::claim) would grant it.
+    pub(super) fn would_grant(&self, request: &ClaimRequest, now: Timestamp) -> bool {
+        self.get(request.event_id, &request.handler).is_none_or(|row| {
+            !row.is_finished() && row.lease_until <= now && row.attempts < request.max_attempts
+        })
+    }
+
     fn grant(&mut self, request: &ClaimRequest, spent: u32, started_at: Timestamp, now: Timestamp) -> Claim {
         let key = (request.event_id, Arc::clone(&request.handler));
         let last_error = self.rows.remove(&key).and_then(|previous| previous.last_error);

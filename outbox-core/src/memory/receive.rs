@@ -11,6 +11,15 @@ use crate::{
     matches_pattern,
 };
 
+/// What one look at the queue has brought.
+struct Look {
+    received: Vec<Received>,
+    /// How many more handler runs there is room for.
+    left: usize,
+    /// Whether a handler was given up whose attempts are used up.
+    gave_up: bool,
+}
+
 impl Tables {
     /// Lists a worker's handlers as those that events of their types wait for.
     pub(super) fn list(&mut self, subscription: &Subscription, now: Timestamp) {
@@ -24,32 +33,39 @@ impl Tables {
         }
     }
 
-    /// Takes as many events as come with at most `max` handler runs, in the order of their due times.
+    /// Takes as many events as come with at most `max` handler runs, in the order of their due times. A look that finds
+    /// only handlers whose attempts are used up is taken again, since it may have made way for later events of a key.
     pub(super) fn receive(
         &mut self,
         subscription: &Subscription,
         max: usize,
         now: Timestamp,
     ) -> Vec<Received> {
-        let mut received = Vec::new();
-        let mut left = max;
-        for number in self.free_rows(now) {
-            if left == 0 {
-                break;
-            }
-            let taken = if subscription.grant_claims {
-                self.take_with_claims(number, subscription, left, now)
-            } else {
-                // An event whose handlers are more than anybody has room for is delivered alone.
-                let room = if received.is_empty() { usize::MAX } else { left };
-                self.take_as_a_whole(number, subscription, room, now)
-            };
-            if let Some((event, runs)) = taken {
-                received.push(event);
-                left = left.saturating_sub(runs);
+        loop {
+            let look = self.look(subscription, max, now);
+            if !look.received.is_empty() || !look.gave_up {
+                return look.received;
             }
         }
-        received
+    }
+
+    /// One look, at which nothing that it changes itself is seen.
+    fn look(&mut self, subscription: &Subscription, max: usize, now: Timestamp) -> Look {
+        let of_its_types = |number: &u64| {
+            let event_type = &self.queue[number].envelope.event_type;
+            subscription.handlers.iter().any(|handler| matches_pattern(&handler.event_type, event_type))
+        };
+        let rows = self.free_rows(now).into_iter().filter(of_its_types);
+        let offers: Vec<_> = rows.map(|number| (number, self.runnable(number, subscription))).collect();
+        let mut look = Look { received: Vec::new(), left: max, gave_up: false };
+        for (number, runnable) in offers {
+            if subscription.grant_claims {
+                self.take_with_claims(number, runnable, subscription, now, &mut look);
+            } else {
+                self.take_as_a_whole(number, runnable, subscription, now, &mut look);
+            }
+        }
+        look
     }
 
     fn free_rows(&self, now: Timestamp) -> Vec<u64> {
@@ -64,15 +80,14 @@ impl Tables {
     fn take_with_claims(
         &mut self,
         number: u64,
+        runnable: Vec<SubscribedHandler>,
         subscription: &Subscription,
-        room: usize,
         now: Timestamp,
-    ) -> Option<(Received, usize)> {
+        look: &mut Look,
+    ) {
         let mut claims: Vec<ClaimToken> = Vec::new();
-        for handler in self.runnable(number, subscription) {
-            if claims.len() == room {
-                break;
-            }
+        let mut is_left_over = false;
+        for handler in runnable {
             let request = ClaimRequest {
                 event_id: self.identify(number),
                 handler: handler.name,
@@ -80,33 +95,44 @@ impl Tables {
                 lease: handler.lease,
                 max_attempts: handler.max_attempts,
             };
-            if let Claim::Granted(token) = self.claims.claim(&request, now) {
-                claims.push(token);
+            if claims.len() == look.left && self.claims.would_grant(&request, now) {
+                is_left_over = true;
+                continue;
+            }
+            match self.claims.claim(&request, now) {
+                Claim::Granted(token) => claims.push(token),
+                Claim::Dead => look.gave_up = true,
+                Claim::Done | Claim::Held { .. } => {}
             }
         }
         if claims.is_empty() {
-            self.settle_by_ledger(number, now);
-            return None;
+            if !is_left_over {
+                self.settle_by_ledger(number, now);
+            }
+            return;
         }
-        let runs = claims.len();
-        Some((self.hand_out(number, Some(claims), now), runs))
+        look.left -= claims.len();
+        look.received.push(self.hand_out(number, Some(claims), now));
     }
 
-    /// Delivers the row for all of the worker's handlers at once; its own ledger decides which of them run.
+    /// Delivers the row for all of the worker's handlers at once; its own ledger decides which of them run. An event
+    /// whose handlers are more than anybody has room for is delivered alone.
     fn take_as_a_whole(
         &mut self,
         number: u64,
+        runnable: Vec<SubscribedHandler>,
         subscription: &Subscription,
-        room: usize,
         now: Timestamp,
-    ) -> Option<(Received, usize)> {
-        let wanted = self.wanted(number, subscription);
-        let runnable = self.runnable(number, subscription);
-        if wanted.is_empty() || runnable.len() < wanted.len() || runnable.len() > room {
-            return None;
+        look: &mut Look,
+    ) {
+        let wanted = self.wanted(number, subscription).len();
+        let has_room = runnable.len() <= look.left || (look.received.is_empty() && look.left > 0);
+        if wanted == 0 || runnable.len() < wanted || !has_room {
+            return;
         }
         self.identify(number);
-        Some((self.hand_out(number, None, now), runnable.len()))
+        look.left = look.left.saturating_sub(runnable.len());
+        look.received.push(self.hand_out(number, None, now));
     }
 
     /// The worker's handlers that this row still waits for.
@@ -124,8 +150,8 @@ impl Tables {
     }
 
     /// The event's id; one that was written without gets it now, and keeps it.
-    fn identify(&mut self, number: u64) -> EventId {
-        let row = self.queue.get_mut(&number).expect("received rows exist");
+    pub(super) fn identify(&mut self, number: u64) -> EventId {
+        let row = self.queue.get_mut(&number).expect("the row exists");
         let id = *row.event_id.get_or_insert_with(EventId::new);
         row.envelope.id = id;
         id

@@ -88,7 +88,8 @@ pub(super) fn text(group: &Group, marks_may_come_late: bool) -> String {
     }
     if let Some((request, _)) = &group.receive {
         if request.subscriber.grants {
-            add(&[sql!("requeue_others"), sql!("requeue"), sql!("wake_key")]);
+            add(&[sql!("requeue_others"), sql!("requeue"), sql!("settle_early")]);
+            add(&[sql!("receive_lost"), sql!("wake_key")]);
         }
         add(&[sql!("receive_result")]);
     }

@@ -80,6 +80,7 @@ macro_rules! conformance_tests {
             an_event_given_up_as_a_whole_blocks_for_those_that_block,
             an_event_that_others_gave_up_does_not_hide_those_before_it,
             a_binary_that_lags_holds_back_no_other,
+            a_handler_that_was_lost_with_its_worker_lets_the_key_go_on,
             an_event_does_not_wait_for_one_that_waits_for_another_binary,
             redriving_unblocks_a_key_in_order,
             discarding_unblocks_a_key,

@@ -181,6 +181,17 @@ pub async fn an_event_does_not_wait_for_one_that_waits_for_another_binary(world:
     assert_eq!(one.work_off().await, [(second, "a".to_owned())]);
 }
 
+/// A handler that gave up as its worker was lost lets the key go on, also while its event waits for another binary.
+pub async fn a_handler_that_was_lost_with_its_worker_lets_the_key_go_on(world: World) {
+    let fragile = || SubscribedHandler { max_attempts: 1, ..handler("a", "t") };
+    let (dying, other) = (world.worker([fragile()]).await, world.worker([fragile()]).await);
+    let _absent = world.worker([handler("b", "t")]).await;
+    let ids = world.enqueue_all([keyed("k"), keyed("k")]).await;
+    assert_eq!(dying.take_ids().await, [ids[0]]);
+    world.pass(ROW_LEASE);
+    assert_eq!(other.work_off().await, [(ids[1], "a".to_owned())]);
+}
+
 /// Redriving the dead letter unblocks its key: first the redriven event, then the ones behind it.
 pub async fn redriving_unblocks_a_key_in_order(world: World) {
     let (worker, ids) = blocked(&world).await;

@@ -27,7 +27,7 @@ async fn main() -> anyhow::Result<()> {
     store.migrate().await?;
     sqlx::raw_sql("CREATE TABLE movie (title); CREATE TABLE greeting (text)").execute(store.pool()).await?;
 
-    let mut tx = store.pool().begin_with("BEGIN IMMEDIATE").await?;
+    let mut tx = store.begin().await?;
     sqlx::query("INSERT INTO movie VALUES ('Heat')").execute(&mut *tx).await?;
     tx.enqueue(&MovieAdded { title: "Heat".to_owned() }).await?;
     tx.commit().await?;

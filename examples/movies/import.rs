@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use outbox::DeadLetterFilter;
 use outbox::prelude::*;
-use sqlx::SqlitePool;
 
 use crate::app::App;
 use crate::catalogue::{self, Movie};
@@ -21,7 +20,7 @@ pub(crate) async fn run(app: &App, limit: Option<usize>) -> Result<()> {
     redrive(app).await?;
     let started = Instant::now();
     let progress = Progress::start(total, app.runs.clone());
-    let outcome = app.beside_worker(add_all(&app.pool, movies, &progress)).await;
+    let outcome = app.beside_worker(add_all(&app.store, movies, &progress)).await;
     progress.end();
     let (added, importing) = outcome?;
     report(app, total, added, importing, started.elapsed());
@@ -30,19 +29,19 @@ pub(crate) async fn run(app: &App, limit: Option<usize>) -> Result<()> {
 }
 
 /// Returns how many movies were new, and the time it took.
-async fn add_all(pool: &SqlitePool, movies: Vec<Movie>, progress: &Progress) -> Result<(usize, Duration)> {
+async fn add_all(store: &SqliteOutbox, movies: Vec<Movie>, progress: &Progress) -> Result<(usize, Duration)> {
     let started = Instant::now();
     let mut added = 0;
     for movie in movies {
-        added += usize::from(add(pool, movie).await?);
+        added += usize::from(add(store, movie).await?);
         progress.imported();
     }
     Ok((added, started.elapsed()))
 }
 
 /// Adds the movie and its event in one transaction, or neither if the movie is there; returns whether it was new.
-async fn add(pool: &SqlitePool, movie: Movie) -> Result<bool> {
-    let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
+async fn add(store: &SqliteOutbox, movie: Movie) -> Result<bool> {
+    let mut tx = store.begin().await?;
     let insert =
         "INSERT INTO movie (id, title, release_date, director, genre, rating) VALUES (?, ?, ?, ?, ?, ?)
                   ON CONFLICT (id) DO NOTHING";

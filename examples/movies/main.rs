@@ -69,15 +69,15 @@ async fn run(cli: Cli) -> Result<()> {
 async fn write_review(app: &App, command: Review) -> Result<()> {
     match command {
         Review::Log { movie, stars, text } => {
-            let review = review::log(&app.pool, &movie, stars, &text).await?;
+            let review = review::log(&app.store, &movie, stars, &text).await?;
             println!("logged review {review} of {movie}");
         }
         Review::Edit { review, stars, text } => {
-            review::edit(&app.pool, review, stars, text.as_deref()).await?;
+            review::edit(&app.store, review, stars, text.as_deref()).await?;
             println!("changed review {review}");
         }
         Review::Delete { review } => {
-            let rest = match review::delete(&app.pool, review).await? {
+            let rest = match review::delete(&app.store, review).await? {
                 Some(movie) => format!(", the last one of {movie}, and with it the movie"),
                 None => String::new(),
             };
@@ -92,7 +92,7 @@ async fn write_watchlist(app: &App, command: Watchlist) -> Result<()> {
         Watchlist::Add { movie } => (movie, true),
         Watchlist::Remove { movie } => (movie, false),
     };
-    let text = match (watchlist::set(&app.pool, &movie, listed).await?, listed) {
+    let text = match (watchlist::set(&app.store, &movie, listed).await?, listed) {
         (true, true) => "is on the watchlist now",
         (false, true) => "was on the watchlist already",
         (true, false) => "is off the watchlist now",

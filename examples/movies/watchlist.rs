@@ -2,14 +2,13 @@
 
 use anyhow::Result;
 use outbox::prelude::*;
-use sqlx::SqlitePool;
 
 use crate::events::WatchlistChanged;
 use crate::review::require_movie;
 
 /// Puts the movie onto the watchlist (`listed`) or takes it off; returns whether that changed anything.
-pub(crate) async fn set(pool: &SqlitePool, movie_id: &str, listed: bool) -> Result<bool> {
-    let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
+pub(crate) async fn set(store: &SqliteOutbox, movie_id: &str, listed: bool) -> Result<bool> {
+    let mut tx = store.begin().await?;
     let genre = require_movie(&mut tx, movie_id).await?;
     let change = match listed {
         true => "INSERT INTO watchlist (movie_id) VALUES (?) ON CONFLICT DO NOTHING",

@@ -34,7 +34,7 @@ impl SqliteTransactions {
         if self.gate.held_by_this_task() == Some(Purpose::Handler) {
             return Err(StoreError::new(StoreErrorKind::Invalid, WITHIN_HANDLER));
         }
-        let turn = tokio::time::timeout(patience, self.gate.pass()).await;
+        let turn = tokio::time::timeout(patience, self.gate.pass_ahead()).await;
         let mut pass = turn.map_err(|_| StoreError::new(StoreErrorKind::Busy, no_turn(patience)))??;
         pass.hold_for(Purpose::Application);
         if let Err(failure) = begin_immediate(&mut pass).await {

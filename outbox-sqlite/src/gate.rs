@@ -1,5 +1,5 @@
 //! The writer gate: all writes of the framework in this process pass it one after the other, first come first served,
-//! before BEGIN IMMEDIATE, so that they never meet as SQLITE_BUSY.
+//! before BEGIN IMMEDIATE, so that they never meet as SQLITE_BUSY. The application's own pass it ahead of the queue.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
@@ -28,6 +28,8 @@ struct Shared {
     file: Arc<DatabaseFile>,
     // Fair: tokio's mutex serves in the order of asking.
     open: Arc<Mutex<Option<Open>>>,
+    /// Of the framework's own writers, only the first of the queue asks for the connection.
+    queue: Mutex<()>,
     /// Who holds a transaction that lasts longer than a call.
     holder: StdMutex<Option<Holder>>,
     /// Interrupts what runs on the connection that is open.
@@ -70,6 +72,7 @@ impl Gate {
                 options,
                 file,
                 open: Arc::new(Mutex::new(None)),
+                queue: Mutex::new(()),
                 holder: StdMutex::new(None),
                 interrupt: StdMutex::default(),
                 pace: StdMutex::new(Pace::new(Instant::now())),
@@ -82,6 +85,14 @@ impl Gate {
     /// Fails while the file is gone, and once after another has taken its place, so that a worker hears of it; the next
     /// call opens the file that is there.
     pub(crate) async fn pass(&self) -> Result<Pass, StoreError> {
+        let _first = self.shared.queue.lock().await;
+        self.pass_ahead().await
+    }
+
+    /// As [`pass`](Self::pass), ahead of the queue of the framework's own writers, in which there are as many as handlers
+    /// run: somebody waits for what the application does, and nobody for an event. Whoever holds the connection and the
+    /// first of the queue, who has asked before, are waited for; so the framework gets its turn, too.
+    pub(crate) async fn pass_ahead(&self) -> Result<Pass, StoreError> {
         let guard = Arc::clone(&self.shared.open).lock_owned().await;
         let mut pass = Pass { shared: Arc::clone(&self.shared), guard, open_since: None };
         pass.look_for_file().await?;
@@ -255,3 +266,6 @@ impl Drop for Pass {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

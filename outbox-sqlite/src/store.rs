@@ -164,8 +164,8 @@ impl SqliteOutbox {
 
     /// Begins a transaction for what the application writes, with the events that tell of it.
     ///
-    /// It takes its turn among all that write through this store, first come first served, so it begins soon even while a
-    /// worker drains a backlog. SQLite itself has no queue for its lock: a transaction that is begun on the pool
+    /// It goes ahead of all that a worker of this store has to write, and waits for two of the worker's transactions at
+    /// most. SQLite itself has no queue for its lock: a transaction that is begun on the pool
     /// (`pool.begin_with("BEGIN IMMEDIATE")`) works as well, but looks now and then whether the lock is free, and so may
     /// wait for up to a second beside a busy worker.
     ///

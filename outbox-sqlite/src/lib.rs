@@ -22,6 +22,7 @@ mod retry;
 mod store;
 mod stranded;
 mod subscriber;
+mod touched;
 mod tx;
 mod upkeep;
 mod wake;

@@ -12,27 +12,30 @@ use crate::error::store_error;
 use crate::store::Store;
 use crate::stranded;
 use crate::subscriber::Subscriber;
+use crate::touched::{touch, wake_keys};
 
 /// Most rows that one step changes: a few milliseconds of the write lock.
 const STEP: i64 = 500;
 
-/// One step of pruning, of waking stranded rows and of dealing with types that nobody handles, and what is seen on the
-/// way.
+/// One step of pruning, of dealing with types that nobody handles and of waking stranded rows, and what waits after that.
 pub(crate) async fn run(
     store: &Store,
     subscriber: &Arc<Subscriber>,
     upkeep: &Upkeep,
 ) -> Result<UpkeepReport, StoreError> {
     let now = store.clock.now();
-    let mut report = look(store, subscriber, now).await?;
     let pruned = prune_step(store, &upkeep.retention, now).await?;
-    report.pruned_events = pruned.events;
-    report.pruned_claims = pruned.claims;
+    let unhandled_rows = finish_unhandled(store, upkeep.unhandled, now).await?;
     stranded::wake(store, subscriber, now).await?;
-    report.unhandled_rows = finish_unhandled(store, upkeep.unhandled, &report.unhandled_types, now).await?;
-    report.more =
-        [pruned.events, pruned.claims, report.unhandled_rows].iter().any(|rows| *rows >= STEP as u64);
-    Ok(report)
+    let more = [pruned.events, pruned.claims, unhandled_rows].iter().any(|rows| *rows >= STEP as u64);
+    let seen = look(store, subscriber, now).await?;
+    Ok(UpkeepReport {
+        pruned_events: pruned.events,
+        pruned_claims: pruned.claims,
+        unhandled_rows,
+        more,
+        ..seen
+    })
 }
 
 /// Reads what waits, on the connection for reading.
@@ -90,7 +93,13 @@ pub(crate) async fn prune_step(
     if found.rows.is_empty() && found.claims.is_empty() {
         return Ok(Pruned::default());
     }
-    let pruned = store.writer()?.transaction(move |connection| Box::pin(prune(connection, found, before)));
+    let now = now.as_millis();
+    let pruned = store.writer()?.transaction(move |connection| {
+        Box::pin(async move {
+            let pruned = prune(connection, found, before, now).await;
+            pruned.map_err(|e| store_error("prune queue and ledger", e))
+        })
+    });
     pruned.await
 }
 
@@ -114,50 +123,63 @@ async fn prune(
     connection: &mut SqliteConnection,
     found: Prunable,
     before: [i64; 3],
-) -> Result<Pruned, StoreError> {
+    now: i64,
+) -> Result<Pruned, sqlx::Error> {
     let [done, dead, ledger] = before;
     let rows = serde_json::json!(found.rows).to_string();
+    sqlx::query(include_str!("sql/clear_touched.sql")).execute(&mut *connection).await?;
+    let blocking = sqlx::query(include_str!("sql/prune_touched.sql")).bind(dead).bind(&rows);
+    if blocking.execute(&mut *connection).await?.rows_affected() > 0 {
+        wake_keys(connection, now).await?;
+    }
     let unfinished = sqlx::query(include_str!("sql/prune_unfinished.sql")).bind(dead).bind(&rows);
-    let unfinished =
-        unfinished.execute(&mut *connection).await.map_err(|e| store_error("prune the ledger", e))?;
+    let unfinished = unfinished.execute(&mut *connection).await?.rows_affected();
     let events = sqlx::query(include_str!("sql/prune_events.sql")).bind(done).bind(dead).bind(rows);
-    let events = events.execute(&mut *connection).await.map_err(|e| store_error("prune the queue", e))?;
+    let events = events.execute(&mut *connection).await?.rows_affected();
     let claims = serde_json::json!(found.claims).to_string();
     let claims = sqlx::query(include_str!("sql/prune_claims.sql")).bind(ledger).bind(claims);
-    let claims = claims.execute(connection).await.map_err(|e| store_error("prune the ledger", e))?;
-    let claims = claims.rows_affected() + unfinished.rows_affected();
-    Ok(Pruned { events: events.rows_affected(), claims })
+    let claims = claims.execute(connection).await?.rows_affected();
+    Ok(Pruned { events, claims: claims + unfinished })
 }
 
 /// Finishes rows of types that no handler is listed for, where the settings say so.
-async fn finish_unhandled(
-    store: &Store,
-    policy: Unhandled,
-    types: &[String],
-    now: Timestamp,
-) -> Result<u64, StoreError> {
+async fn finish_unhandled(store: &Store, policy: Unhandled, now: Timestamp) -> Result<u64, StoreError> {
     let status = match policy {
         Unhandled::Discard => "done",
         Unhandled::DeadLetter => "dead_lettered",
         _ => return Ok(0),
     };
-    if types.is_empty() {
+    let expired = now.before(store.options.queue_lease).as_millis();
+    let now = now.as_millis();
+    let rows = store.read(move |connection| Box::pin(unhandled(connection, now, expired))).await?;
+    if rows.is_empty() {
         return Ok(0);
     }
-    let types = serde_json::Value::from(types.to_vec()).to_string();
-    store
-        .writer()?
-        .transaction(move |connection| {
-            Box::pin(async move {
-                let finish = sqlx::query(include_str!("sql/upkeep_finish_unhandled.sql"))
-                    .bind(now.as_millis())
-                    .bind(types)
-                    .bind(status)
-                    .bind(STEP);
-                let finished =
-                    finish.execute(connection).await.map_err(|e| store_error("finish unhandled rows", e))?;
-                Ok(finished.rows_affected())
-            })
+    let failed = |e| store_error("finish unhandled rows", e);
+    let rows = serde_json::json!(rows.iter().map(|row| [row]).collect::<Vec<_>>()).to_string();
+    let finished = store.writer()?.transaction(move |connection| {
+        Box::pin(async move {
+            let finish = sqlx::query(include_str!("sql/upkeep_finish_unhandled.sql"))
+                .bind(now)
+                .bind(expired)
+                .bind(&rows)
+                .bind(status);
+            let finished = finish.execute(&mut *connection).await.map_err(failed)?.rows_affected();
+            // A worker that is deployed later finds what stood behind them.
+            touch(connection, &rows).await.map_err(failed)?;
+            wake_keys(connection, now).await.map_err(failed)?;
+            Ok(finished)
         })
-        .await
+    });
+    finished.await
+}
+
+async fn unhandled(
+    connection: &mut SqliteConnection,
+    now: i64,
+    expired: i64,
+) -> Result<Vec<i64>, StoreError> {
+    let find = sqlx::query_scalar(include_str!("sql/upkeep_find_unhandled.sql"));
+    let found = find.bind(now).bind(expired).bind(STEP).fetch_all(connection).await;
+    found.map_err(|e| store_error("look for rows that nobody handles", e))
 }

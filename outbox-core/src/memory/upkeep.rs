@@ -84,6 +84,8 @@ impl Tables {
             .map(|(number, _)| *number)
             .collect();
         for number in &concerned {
+            // An operator names a dead letter by its id.
+            self.identify(*number);
             let row = self.queue.get_mut(number).expect("selected above");
             if unhandled == Unhandled::DeadLetter {
                 row.bury(format!("no handler is listed for {}", row.envelope.event_type), now);

@@ -2,13 +2,12 @@
 
 use outbox_core::{ListedHandler, StoreError, Timestamp};
 use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
-use sqlx::sqlite::SqliteConnection;
 
 use super::reader;
 use super::steps::{Breath, STEP};
 use crate::error::store_error;
 use crate::store::Store;
+use crate::touched::{requeue, touch};
 
 pub(super) async fn list(store: &Store) -> Result<Vec<ListedHandler>, StoreError> {
     let query = sqlx::query_as(include_str!("../sql/admin_handlers.sql"));
@@ -102,31 +101,11 @@ async fn release(store: &Store, name: &str, rows: Vec<Row>) -> Result<(), StoreE
             let released = async {
                 let claims = sqlx::query(include_str!("../sql/admin_forget_claims.sql"));
                 claims.bind(handler).bind(&rows).execute(&mut *connection).await?;
-                requeue(connection, &rows, now).await
+                touch(connection, &rows).await?;
+                requeue(connection, now).await
             };
             released.await.map_err(|error| store_error("release the events of a retired handler", error))
         })
     });
     released.await
-}
-
-/// Puts rows, given as `[[row]]`, where the ledger wants them, for any worker to look at.
-async fn requeue(connection: &mut SqliteConnection, rows: &str, now: i64) -> Result<(), sqlx::Error> {
-    touch(connection, rows).await?;
-    const TEXT: &str = concat!(include_str!("../sql/requeue.sql"), include_str!("../sql/wake_key.sql"));
-    let mut query = sqlx::query(AssertSqlSafe(TEXT));
-    for _ in 1..=5 {
-        query = query.bind(None::<String>);
-    }
-    let query =
-        query.bind(r#"{"handlers":[],"anyone":1}"#).bind(None::<String>).bind(None::<String>).bind(now);
-    query.fetch_all(connection).await?;
-    Ok(())
-}
-
-/// Makes rows, given as `[[row]]`, the ones that `requeue.sql` and `wake_key.sql` work on.
-pub(super) async fn touch(connection: &mut SqliteConnection, rows: &str) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../sql/clear_touched.sql")).execute(&mut *connection).await?;
-    sqlx::query(include_str!("../sql/admin_touch.sql")).bind(rows).execute(connection).await?;
-    Ok(())
 }

@@ -2,15 +2,14 @@
 
 use outbox_core::{DeadLetterFilter, StoreError};
 use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
 use sqlx::sqlite::SqliteConnection;
 
 use super::dead_letters::{Found, Place, Search, events, handlers};
-use super::handlers::touch;
 use super::reader;
 use super::steps::{Breath, STEP};
 use crate::error::store_error;
 use crate::store::Store;
+use crate::touched::{touch, wake_keys};
 
 /// What is done to dead letters.
 #[derive(Debug, Clone, Copy)]
@@ -92,14 +91,4 @@ async fn whole_events(connection: &mut SqliteConnection, letters: &str) -> Resul
     let count = sqlx::query_scalar(include_str!("../sql/admin_whole_events.sql")).bind(letters);
     let count: i64 = count.fetch_one(connection).await?;
     Ok(count.unsigned_abs())
-}
-
-/// Later events of the keys of the touched rows may be looked at.
-async fn wake_keys(connection: &mut SqliteConnection, now: i64) -> Result<(), sqlx::Error> {
-    let mut query = sqlx::query(AssertSqlSafe(include_str!("../sql/wake_key.sql")));
-    for _ in 1..=8 {
-        query = query.bind(None::<String>);
-    }
-    query.bind(now).execute(connection).await?;
-    Ok(())
 }

@@ -265,3 +265,15 @@ pub async fn a_type_that_nobody_handles_can_be_dead_lettered(world: World) {
     assert_eq!(deployed.work_off().await, [(id, "unknown".to_owned())]);
     assert_eq!(world.claim_state(id, "unknown").await, Some(ClaimState::Done));
 }
+
+/// What is not due yet is left alone, and is found by a worker that is deployed before it is.
+pub async fn a_delayed_event_of_a_type_that_nobody_handles_is_not_ended_early(world: World) {
+    let worker = world.worker_for("t").await;
+    let now = world.enqueue(event("unknown").key("k")).await;
+    let later = world.enqueue(event("unknown").key("k").after(60 * SECOND)).await;
+    assert_eq!(worker.maintain(Unhandled::Discard).await.unhandled_rows, 1);
+    assert_eq!((world.state(now).await, world.state(later).await), (EventState::Done, EventState::Pending));
+    let deployed = world.worker_for("unknown").await;
+    world.pass(60 * SECOND);
+    assert_eq!(deployed.work_off().await, [(later, "unknown".to_owned())]);
+}

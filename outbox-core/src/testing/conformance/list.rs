@@ -106,6 +106,7 @@ macro_rules! conformance_tests {
             a_type_that_nobody_handles_waits_for_a_deploy,
             a_type_that_nobody_handles_can_be_discarded,
             a_type_that_nobody_handles_can_be_dead_lettered,
+            a_delayed_event_of_a_type_that_nobody_handles_is_not_ended_early,
         }
         $crate::__conformance_theme! {
             $backend, dead_letters:
@@ -125,6 +126,7 @@ macro_rules! conformance_tests {
             finished_things_go_when_their_time_is_over,
             dead_letters_keep_their_ledger_rows,
             nothing_unfinished_is_ever_pruned,
+            a_pruned_dead_letter_lets_its_key_go_on,
             pruning_leaves_no_claim_of_an_event_that_is_gone,
             upkeep_prunes,
         }

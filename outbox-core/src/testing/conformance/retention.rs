@@ -1,7 +1,7 @@
 //! What is deleted when its time is over, and what must not be.
 
 use super::world::{MILLISECOND, SECOND, World, all, event, handler};
-use crate::{Claim, EventId, EventState, Pruned, Retention, Settlement};
+use crate::{Claim, EventId, EventState, OnDead, Pruned, Retention, Settlement, SubscribedHandler};
 use uuid::Uuid;
 
 const KEPT: Retention = Retention { done: SECOND_10, dead: SECOND_20, ledger: SECOND_40 };
@@ -87,6 +87,18 @@ pub async fn pruning_leaves_no_claim_of_an_event_that_is_gone(world: World) {
     world.pass(KEPT.dead);
     assert_eq!(world.admin.prune(&KEPT).await.unwrap(), Pruned { events: 1, claims: 1 });
     assert_eq!(world.admin.explain(id).await.unwrap(), None);
+}
+
+/// A dead letter that is gone blocks its key no more.
+pub async fn a_pruned_dead_letter_lets_its_key_go_on(world: World) {
+    let blocking = SubscribedHandler { on_dead: OnDead::Block, ..handler("t", "t") };
+    let worker = world.worker([blocking]).await;
+    let ids = world.enqueue_all([event("t").key("k"), event("t").key("k")]).await;
+    worker.bury_all("hopeless").await;
+    worker.finds_nothing().await;
+    world.pass(KEPT.dead);
+    assert_eq!(world.admin.prune(&KEPT).await.unwrap().events, 1);
+    assert_eq!(worker.work_off().await, [(ids[1], "t".to_owned())]);
 }
 
 /// Upkeep prunes as well, and says how much.

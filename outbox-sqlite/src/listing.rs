@@ -1,52 +1,74 @@
 //! Listing a worker's handlers, so that rows wait for them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use outbox_core::StoreError;
+use sqlx::sqlite::SqliteConnection;
 
 use crate::error::store_error;
 use crate::store::Store;
+use crate::stranded;
 use crate::subscriber::Subscriber;
 
-/// Lists the handlers. Rows that wait for other handlers were put aside without the ones that are new, so they are
-/// looked at again, in steps.
+/// For how long a start looks for rows that are held back for other handlers alone. Upkeep goes on with the rest.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Lists the handlers. Rows that wait were put aside without the ones that are new, so they are looked at again, in steps.
+/// A worker that dies on the way leaves that to the next one.
 pub(crate) async fn list_handlers(store: &Store, subscriber: &Arc<Subscriber>) -> Result<(), StoreError> {
-    let now = store.clock.now().as_millis();
-    let handlers = subscriber.handlers.clone();
-    let has_new: bool = store
-        .writer()?
-        .transaction(move |connection| {
-            Box::pin(async move {
-                let failed = |e| store_error("list handlers", e);
-                let has_new = sqlx::query_scalar(include_str!("sql/subscribe_new.sql"))
-                    .bind(&handlers)
-                    .fetch_one(&mut *connection)
-                    .await
-                    .map_err(failed)?;
-                let list = sqlx::query(include_str!("sql/subscribe.sql")).bind(now).bind(&handlers);
-                list.execute(connection).await.map_err(failed)?;
-                Ok(has_new)
-            })
-        })
-        .await?;
-    while has_new && look_again(store, subscriber, now).await? > 0 {}
+    let now = store.clock.now();
+    if list(store, subscriber, now.as_millis()).await? {
+        while look_again(store, subscriber, now.as_millis()).await? > 0 {}
+        stranded::wake(store, subscriber, now, LOOK).await?;
+        have_looked(store, subscriber, now.as_millis()).await?;
+    }
     Ok(())
 }
 
-/// One step: at most 1,000 rows.
+/// Whether any of them is new.
+async fn list(store: &Store, subscriber: &Arc<Subscriber>, now: i64) -> Result<bool, StoreError> {
+    let handlers = subscriber.handlers.clone();
+    let listed = store.writer()?.transaction(move |connection| {
+        Box::pin(async move {
+            let query = sqlx::query_scalar(include_str!("sql/subscribe_new.sql")).bind(&handlers);
+            let has_new: Result<bool, _> = query.fetch_one(&mut *connection).await;
+            let has_new = has_new.map_err(|e| store_error("list handlers", e))?;
+            write(connection, &handlers, now, has_new).await?;
+            Ok(has_new)
+        })
+    });
+    listed.await
+}
+
+async fn have_looked(store: &Store, subscriber: &Arc<Subscriber>, now: i64) -> Result<(), StoreError> {
+    let handlers = subscriber.handlers.clone();
+    let written = store.writer()?.transaction(move |connection| {
+        Box::pin(async move { write(connection, &handlers, now, false).await })
+    });
+    written.await
+}
+
+async fn write(
+    connection: &mut SqliteConnection,
+    handlers: &str,
+    now: i64,
+    is_to_look: bool,
+) -> Result<(), StoreError> {
+    let list = sqlx::query(include_str!("sql/subscribe.sql")).bind(now).bind(handlers).bind(is_to_look);
+    list.execute(connection).await.map_err(|e| store_error("list handlers", e))?;
+    Ok(())
+}
+
+/// One step: at most 1,000 rows that wait for other handlers.
 async fn look_again(store: &Store, subscriber: &Arc<Subscriber>, now: i64) -> Result<u64, StoreError> {
     let handlers = subscriber.handlers.clone();
-    store
-        .writer()?
-        .transaction(move |connection| {
-            Box::pin(async move {
-                let step = sqlx::query(include_str!("sql/subscribe_look_again.sql")).bind(now).bind(handlers);
-                let done = step
-                    .execute(connection)
-                    .await
-                    .map_err(|e| store_error("look at waiting rows again", e))?;
-                Ok(done.rows_affected())
-            })
+    let looked = store.writer()?.transaction(move |connection| {
+        Box::pin(async move {
+            let step = sqlx::query(include_str!("sql/subscribe_look_again.sql")).bind(now).bind(handlers);
+            let done = step.execute(connection).await;
+            Ok(done.map_err(|e| store_error("look at waiting rows again", e))?.rows_affected())
         })
-        .await
+    });
+    looked.await
 }

@@ -15,8 +15,8 @@ use crate::subscriber::Subscriber;
 
 /// Rows looked at in one read.
 const PAGE: i64 = 500;
-/// For how long one round of upkeep goes on looking; the next goes on where it ended.
-const ROUND: Duration = Duration::from_millis(100);
+/// For how long one round of upkeep goes on looking.
+pub(crate) const ROUND: Duration = Duration::from_millis(100);
 
 /// Up to where the rows have been looked at.
 #[derive(Debug, Clone)]
@@ -34,8 +34,13 @@ struct Page {
     last: Option<(i64, i64)>,
 }
 
-/// Lets claims look at waiting rows that nothing else would wake.
-pub(crate) async fn wake(store: &Store, subscriber: &Subscriber, now: Timestamp) -> Result<(), StoreError> {
+/// Lets claims look at waiting rows that nothing else would wake. After `most` it ends; the next call goes on there.
+pub(crate) async fn wake(
+    store: &Store,
+    subscriber: &Subscriber,
+    now: Timestamp,
+    most: Duration,
+) -> Result<(), StoreError> {
     let began = Instant::now();
     let from = subscriber.looked_up_to();
     for (event_type, waits_for) in kinds(store, subscriber).await? {
@@ -46,7 +51,7 @@ pub(crate) async fn wake(store: &Store, subscriber: &Subscriber, now: Timestamp)
             _ => {}
         }
         loop {
-            if began.elapsed() > ROUND {
+            if began.elapsed() > most {
                 subscriber.look_on_from(Some(place));
                 return Ok(());
             }

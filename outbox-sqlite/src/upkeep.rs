@@ -26,7 +26,7 @@ pub(crate) async fn run(
     let now = store.clock.now();
     let pruned = prune_step(store, &upkeep.retention, now).await?;
     let unhandled_rows = finish_unhandled(store, upkeep.unhandled, now).await?;
-    stranded::wake(store, subscriber, now).await?;
+    stranded::wake(store, subscriber, now, stranded::ROUND).await?;
     let more = [pruned.events, pruned.claims, unhandled_rows].iter().any(|rows| *rows >= STEP as u64);
     let seen = look(store, subscriber, now).await?;
     Ok(UpkeepReport {

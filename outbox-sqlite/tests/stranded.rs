@@ -178,3 +178,18 @@ async fn a_count_of_attempts_at_its_limit_fails_no_claim() {
     let _worker = world.work(handler());
     world.until(2, "done", "").await;
 }
+
+#[tokio::test]
+async fn what_a_new_handler_did_not_come_to_look_at_is_left_to_its_next_worker() {
+    let world = World::new().await;
+    let worker = world.work(handler());
+    world.enqueue("\"fail\"").await;
+    world.until(1, "pending", "handler").await;
+    drop(worker);
+    // As a worker leaves it that dies between listing its handler and looking at what waits.
+    world.run("INSERT INTO outbox_handlers VALUES ('test.moved', 'second', 1, 0)").await;
+    let second = RuntimeHandler::new("second", "test.moved", |_: String, _| async { Ok::<(), String>(()) });
+    let _worker = world.work(second);
+    let done = "SELECT count(*) FROM processed_events WHERE handler = $1 AND status = $2";
+    world.until_counted(1, done, ["second", "done"]).await;
+}

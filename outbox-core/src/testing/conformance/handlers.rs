@@ -171,6 +171,17 @@ pub async fn a_new_handler_gets_what_is_not_finished(world: World) {
     assert_eq!((taken.event.id, taken.handlers()), (ids[1], vec!["a".to_owned(), "b".to_owned()]));
 }
 
+/// Also those that stand behind dead letters of others.
+pub async fn a_new_handler_gets_what_others_hold_back(world: World) {
+    let blocking = || SubscribedHandler { on_dead: OnDead::Block, ..handler("a", "t") };
+    let old = world.worker([blocking()]).await;
+    let ids = world.enqueue_all([event("t").key("k"), event("t").key("k")]).await;
+    old.bury_all("hopeless").await;
+    old.finds_nothing().await;
+    let new = world.worker([blocking(), handler("b", "t")]).await;
+    assert_eq!(new.work_off().await, [(ids[1], "b".to_owned())]);
+}
+
 /// An event of a version above the known one waits, visibly, for a newer worker, which may be of the same handler.
 pub async fn a_newer_version_waits_for_a_newer_worker(world: World) {
     let old = world.worker([up_to(1)]).await;

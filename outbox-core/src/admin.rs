@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::{EventId, Explanation, Retention, StoreError, Timestamp};
+use crate::{EventId, Explanation, Retention, StoreError, Timestamp, Waiting};
 
 /// Looks into a store and repairs it by hand. Every backend implements it alike.
 ///
@@ -189,50 +189,6 @@ pub struct TypeCount {
     pub events: u64,
     /// Creation of the oldest of them.
     pub oldest: Option<Timestamp>,
-}
-
-/// Events that wait for something other than a free worker.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
-    /// For what.
-    pub reason: WaitReason,
-    /// How many events.
-    pub events: u64,
-}
-
-/// What events wait for.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum WaitReason {
-    /// A handler that the workers seen so far do not have together with the others of its type.
-    Handler(String),
-    /// A worker that knows this version of their type.
-    Version {
-        /// The type.
-        event_type: String,
-        /// The version.
-        version: u32,
-    },
-    /// Any handler at all for this type.
-    AnyHandler {
-        /// The type.
-        event_type: String,
-    },
-    /// Earlier events of their key.
-    Key,
-}
-
-impl fmt::Display for WaitReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Handler(handler) => write!(f, "handler {handler}"),
-            Self::Version { event_type, version } => {
-                write!(f, "a worker that knows {event_type} version {version}")
-            }
-            Self::AnyHandler { event_type } => write!(f, "any handler of {event_type}"),
-            Self::Key => f.write_str("earlier events of their key"),
-        }
-    }
 }
 
 /// Which dead letters are meant. The default means all of them; fields narrow it down.

@@ -247,7 +247,8 @@ pub struct UpkeepReport {
     pub pruned_claims: u64,
     /// Types with waiting events that no handler is listed for.
     pub unhandled_types: Vec<String>,
-    /// Handlers of other binaries that rows wait for, with the number of rows.
+    /// Handlers that this worker does not have and that rows wait for, with the number of rows; see
+    /// [`WaitReason::Handler`](crate::WaitReason::Handler).
     pub waiting_for: Vec<(String, u64)>,
     /// Rows that were discarded or dead-lettered because nobody handles them.
     pub unhandled_rows: u64,

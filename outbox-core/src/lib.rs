@@ -39,6 +39,7 @@ mod shared;
 pub mod telemetry;
 pub mod testing;
 mod transaction;
+mod waiting;
 mod worker;
 
 pub use async_trait::async_trait;
@@ -70,6 +71,7 @@ pub use result::{FailureKind, HandlerError, HandlerFailure, IntoHandlerResult};
 pub use run::{ActiveClaim, HandlerRun, RunEnd};
 pub use runtime_handler::RuntimeHandler;
 pub use transaction::{HandlerTransaction, TransactionType, Transactions};
+pub use waiting::{OVERDUE, WaitReason, Waiting};
 pub use worker::{
     BuildError, Health, InvalidSetting, Worker, WorkerBuilder, WorkerError, WorkerSettings, seconds,
     whole_number,

@@ -1,9 +1,10 @@
 //! Regular upkeep of the tables, in short steps.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use outbox_core::{
-    Pruned, Retention, StoreError, StoreErrorKind, Timestamp, Unhandled, Upkeep, UpkeepReport,
+    OVERDUE, Pruned, Retention, StoreError, StoreErrorKind, Timestamp, Unhandled, Upkeep, UpkeepReport,
 };
 use sqlx::sqlite::SqliteConnection;
 
@@ -56,10 +57,11 @@ async fn look(
                     .map_err(failed)?;
                 let waiting: Vec<(String, i64)> = sqlx::query_as(include_str!("sql/upkeep_waiting.sql"))
                     .bind(now.as_millis())
-                    .bind(handlers)
+                    .bind(&handlers)
                     .fetch_all(&mut *connection)
                     .await
                     .map_err(failed)?;
+                let overdue = overdue(&mut *connection, now, &handlers).await.map_err(failed)?;
                 let (backlog, oldest): (i64, Option<i64>) =
                     sqlx::query_as(include_str!("sql/upkeep_backlog.sql"))
                         .bind(now.as_millis())
@@ -68,10 +70,7 @@ async fn look(
                         .map_err(failed)?;
                 Ok(UpkeepReport {
                     unhandled_types,
-                    waiting_for: waiting
-                        .into_iter()
-                        .map(|(name, rows)| (name, rows.unsigned_abs()))
-                        .collect(),
+                    waiting_for: add_up(waiting.into_iter().chain(overdue)).into_iter().collect(),
                     backlog: backlog.unsigned_abs(),
                     oldest: oldest.map(Timestamp::from_millis),
                     ..UpkeepReport::default()
@@ -79,6 +78,26 @@ async fn look(
             })
         })
         .await
+}
+
+/// Handlers that overdue events wait for, but for events of the types of `handlers`, which are JSON.
+pub(crate) async fn overdue(
+    connection: &mut SqliteConnection,
+    now: Timestamp,
+    handlers: &str,
+) -> Result<Vec<(String, i64)>, sqlx::Error> {
+    let due_by = now.before(OVERDUE).as_millis();
+    let query = sqlx::query_as(include_str!("sql/waiting_overdue.sql"));
+    query.bind(due_by).bind(handlers).fetch_all(connection).await
+}
+
+/// The numbers of events per handler.
+pub(crate) fn add_up(handlers: impl IntoIterator<Item = (String, i64)>) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for (handler, events) in handlers {
+        *sums.entry(handler).or_default() += events.unsigned_abs();
+    }
+    sums
 }
 
 /// Deletes what retention allows, at most [`STEP`] rows of each table. What may go is looked up first, so that a store

@@ -73,7 +73,7 @@ impl Admin for MemoryAdmin {
     }
 
     async fn explain(&self, event_id: EventId) -> Result<Option<Explanation>, StoreError> {
-        self.read(|tables, _| tables.explain(event_id))
+        self.read(|tables, now| tables.explain(event_id, now))
     }
 
     async fn handlers(&self) -> Result<Vec<ListedHandler>, StoreError> {
@@ -101,7 +101,8 @@ impl Tables {
             let created = row.envelope.occurred_at;
             let count = counts.entry((row.envelope.event_type.clone(), row.state)).or_insert((0, created));
             *count = (count.0 + 1, count.1.min(created));
-            if let Some(reason) = self.waits_for(*number, row) {
+            for reason in self.waits_for(*number, row).into_iter().chain(self.overdue_for(*number, row, now))
+            {
                 *waiting.entry(reason).or_default() += 1;
             }
         }

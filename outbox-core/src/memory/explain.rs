@@ -3,10 +3,10 @@
 use super::claims::ClaimRow;
 use super::row::Row;
 use super::store::Tables;
-use crate::{EventEnd, EventId, EventState, Explanation, HandlerProgress, timeline};
+use crate::{EventEnd, EventId, EventState, Explanation, HandlerProgress, Timestamp, timeline};
 
 impl Tables {
-    pub(super) fn explain(&self, event_id: EventId) -> Option<Explanation> {
+    pub(super) fn explain(&self, event_id: EventId, now: Timestamp) -> Option<Explanation> {
         let Some(number) = self.row_of(event_id) else {
             return Explanation::by_ledger(event_id, self.progress(event_id));
         };
@@ -17,6 +17,7 @@ impl Tables {
                 handlers.push(HandlerProgress::not_begun(&*name));
             }
         }
+        let overdue_for = self.overdue_for(number, row, now);
         handlers.sort_by(|a, b| a.handler.cmp(&b.handler));
         Some(Explanation {
             event_id,
@@ -26,7 +27,7 @@ impl Tables {
             state: Some(row.state),
             payload: row.envelope.payload.clone(),
             headers: row.envelope.headers.clone(),
-            waits_for: self.waits_for(number, row),
+            waits_for: self.waits_for(number, row).or_else(|| overdue_for.into_iter().next()),
             available_at: row.lease_until(self.lease).unwrap_or_else(|| self.available_at(row)),
             timeline: timeline(Some(row.envelope.occurred_at), &handlers, end(row)),
             handlers,

@@ -3,7 +3,7 @@
 use super::claims::ClaimRow;
 use super::row::Row;
 use super::store::Tables;
-use crate::{ClaimState, EventState, Timestamp, WaitReason};
+use crate::{ClaimState, EventState, OVERDUE, Timestamp, WaitReason};
 
 impl Tables {
     /// Puts a row into the state that the ledger calls for: finished when every handler listed for its type has
@@ -78,5 +78,16 @@ impl Tables {
         let others_have_begun = listed.iter().any(|(name, _)| has_begun(name));
         let missing = unfinished.find(|(name, _)| !has_begun(name) && !is_held_back(name));
         missing.filter(|_| others_have_begun).map(|(name, _)| WaitReason::Handler(name.to_string()))
+    }
+
+    /// Whom an overdue event waits for with which nobody has begun, beside what [`waits_for`](Self::waits_for) tells.
+    pub(super) fn overdue_for(&self, number: u64, row: &Row, now: Timestamp) -> Vec<WaitReason> {
+        let is_overdue = row.is_waiting() && row.due.after(OVERDUE) <= now;
+        if !is_overdue || self.waits_for(number, row).is_some() {
+            return Vec::new();
+        }
+        let listed = self.listed_for(&row.envelope.event_type).into_iter();
+        let not_begun = listed.filter(|(name, _)| self.claim_of(row, name).is_none());
+        not_begun.map(|(name, _)| WaitReason::Handler(name.to_string())).collect()
     }
 }

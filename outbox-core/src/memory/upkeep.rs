@@ -6,7 +6,7 @@ use super::row::Row;
 use super::store::Tables;
 use crate::{
     ClaimState, EventState, Pruned, Retention, Subscription, Timestamp, Unhandled, Upkeep, UpkeepReport,
-    WaitReason,
+    WaitReason, matches_pattern,
 };
 
 impl Tables {
@@ -51,10 +51,16 @@ impl Tables {
         let mut waiting_for = BTreeMap::new();
         let mut unhandled_types = BTreeSet::new();
         for (number, row) in &self.queue {
-            match self.waits_for(*number, row) {
-                Some(WaitReason::AnyHandler { event_type }) => drop(unhandled_types.insert(event_type)),
-                Some(WaitReason::Handler(name)) => *waiting_for.entry(name).or_default() += 1,
-                _ => {}
+            let event_type = &row.envelope.event_type;
+            let is_own = subscription.handlers.iter().any(|own| matches_pattern(&own.event_type, event_type));
+            // An own one that is overdue waits for us, and may not have come to the others yet.
+            let overdue = if is_own { Vec::new() } else { self.overdue_for(*number, row, now) };
+            for reason in self.waits_for(*number, row).into_iter().chain(overdue) {
+                match reason {
+                    WaitReason::AnyHandler { event_type } => drop(unhandled_types.insert(event_type)),
+                    WaitReason::Handler(name) => *waiting_for.entry(name).or_default() += 1,
+                    _ => {}
+                }
             }
         }
         waiting_for.retain(|name, _| subscription.handlers.iter().all(|own| *own.name != **name));

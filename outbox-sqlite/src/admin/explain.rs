@@ -1,9 +1,7 @@
 //! All that the store knows about one event.
 
-use std::time::Duration;
-
 use outbox_core::{
-    ClaimState, EventEnd, EventId, EventState, Explanation, HandlerProgress, StoreError, Timestamp,
+    ClaimState, EventEnd, EventId, EventState, Explanation, HandlerProgress, OVERDUE, StoreError, Timestamp,
     WaitReason, timeline,
 };
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -19,7 +17,7 @@ pub(super) async fn read(store: &Store, event_id: EventId) -> Result<Option<Expl
     let rows = rows(&mut connection, event_id).await;
     let (row, handlers) = rows.map_err(|error| store_error("explain an event", error))?;
     Ok(match row {
-        Some(row) => Some(explain(event_id, row, handlers, store.options.queue_lease)),
+        Some(row) => Some(explain(event_id, row, handlers, store)),
         None => Explanation::by_ledger(event_id, handlers),
     })
 }
@@ -95,11 +93,12 @@ fn progress(row: &SqliteRow) -> Result<HandlerProgress, sqlx::Error> {
     })
 }
 
-fn explain(event_id: EventId, row: EventRow, handlers: Vec<HandlerProgress>, lease: Duration) -> Explanation {
+fn explain(event_id: EventId, row: EventRow, handlers: Vec<HandlerProgress>, store: &Store) -> Explanation {
     let state = EventState::from_word(&row.status);
-    let waits_for = if state == Some(EventState::Pending) { waits_for(&row, &handlers) } else { None };
+    let is_waiting = state == Some(EventState::Pending);
+    let waits_for = if is_waiting { waits_for(&row, &handlers, store.clock.now()) } else { None };
     let timeline = timeline(Some(row.created_at), &handlers, end(&row, state));
-    let in_hand_until = row.claimed_at.map(|at| at.after(lease));
+    let in_hand_until = row.claimed_at.map(|at| at.after(store.options.queue_lease));
     Explanation {
         event_id,
         version: row.version,
@@ -115,8 +114,9 @@ fn explain(event_id: EventId, row: EventRow, handlers: Vec<HandlerProgress>, lea
     }
 }
 
-fn waits_for(row: &EventRow, handlers: &[HandlerProgress]) -> Option<WaitReason> {
-    if row.waits_for == "handler" {
+fn waits_for(row: &EventRow, handlers: &[HandlerProgress], now: Timestamp) -> Option<WaitReason> {
+    let is_overdue = row.waits_for.is_empty() && row.available_at.after(OVERDUE) <= now;
+    if row.waits_for == "handler" || (is_overdue && row.is_listed) {
         let not_begun = handlers.iter().find(|handler| handler.state.is_none())?;
         return Some(WaitReason::Handler(not_begun.handler.clone()));
     }

@@ -9,6 +9,7 @@ use super::reader;
 use crate::columns::{number, text};
 use crate::error::store_error;
 use crate::store::Store;
+use crate::upkeep;
 
 pub(super) async fn read(store: &Store) -> Result<Status, StoreError> {
     let now = store.clock.now();
@@ -18,7 +19,7 @@ pub(super) async fn read(store: &Store) -> Result<Status, StoreError> {
             counts: counts(&mut connection).await?,
             dead_letters: dead_letters(&mut connection).await?,
             oldest: oldest(&mut connection, now).await?,
-            waiting: waiting(&mut connection).await?,
+            waiting: waiting(&mut connection, now).await?,
         })
     };
     status.await.map_err(|error| store_error("read the status", error))
@@ -50,10 +51,11 @@ async fn oldest(connection: &mut SqliteConnection, now: Timestamp) -> Result<Opt
     Ok(number(&query.fetch_one(connection).await?, "oldest")?.map(Timestamp::from_millis))
 }
 
-async fn waiting(connection: &mut SqliteConnection) -> Result<Vec<Waiting>, sqlx::Error> {
+async fn waiting(connection: &mut SqliteConnection, now: Timestamp) -> Result<Vec<Waiting>, sqlx::Error> {
     let rows = sqlx::query(include_str!("../sql/admin_waiting_rows.sql")).fetch_all(&mut *connection).await?;
     let handlers: Vec<(String, i64)> =
-        sqlx::query_as(include_str!("../sql/admin_waiting_handlers.sql")).fetch_all(connection).await?;
+        sqlx::query_as(include_str!("../sql/admin_waiting_handlers.sql")).fetch_all(&mut *connection).await?;
+    let overdue = upkeep::overdue(connection, now, "[]").await?;
     let mut waiting = BTreeMap::<WaitReason, u64>::new();
     for row in &rows {
         let event_type = text(row, "event_type")?.unwrap_or_default();
@@ -63,8 +65,8 @@ async fn waiting(connection: &mut SqliteConnection) -> Result<Vec<Waiting>, sqlx
             *waiting.entry(reason).or_default() += number(row, "events")?.unwrap_or(0).unsigned_abs();
         }
     }
-    for (handler, events) in handlers {
-        waiting.insert(WaitReason::Handler(handler), events.unsigned_abs());
+    for (handler, events) in upkeep::add_up(handlers.into_iter().chain(overdue)) {
+        waiting.insert(WaitReason::Handler(handler), events);
     }
     Ok(waiting.into_iter().map(|(reason, events)| Waiting { reason, events }).collect())
 }

@@ -1,7 +1,9 @@
 //! Whom an event waits for: handlers of other binaries, newer versions, types that nobody handles.
 
 use super::world::{SECOND, World, all, event, handler};
-use crate::{ClaimState, EventState, OnDead, Settlement, SubscribedHandler, Unhandled, WaitReason};
+use crate::{
+    ClaimState, EventState, OVERDUE, OnDead, Settlement, SubscribedHandler, Unhandled, WaitReason, Waiting,
+};
 
 fn up_to(version: u32) -> SubscribedHandler {
     SubscribedHandler { max_version: version, ..handler("h", "t") }
@@ -39,6 +41,25 @@ pub async fn waiting_for_another_binary_is_visible(world: World) {
     assert!(waiting.iter().any(|waiting| waiting.reason == wanted && waiting.events == 1), "{waiting:?}");
     assert_eq!(one.maintain(Unhandled::Wait).await.waiting_for, [("b".to_owned(), 1)]);
     assert_eq!(other.maintain(Unhandled::Wait).await.waiting_for, [], "it is its own");
+}
+
+/// So is an event that nobody has begun with for long, since no binary has its handler any more.
+pub async fn an_event_whose_handler_is_gone_is_visible(world: World) {
+    let _gone = world.worker([handler("gone", "t")]).await;
+    let one = world.worker([handler("a", "u")]).await;
+    let id = world.enqueue_all([event("t"), event("t")]).await[0];
+    let waiting = async || world.admin.status().await.unwrap().waiting;
+    assert_eq!(waiting().await, [], "a worker may be about to take them");
+    assert_eq!(one.maintain(Unhandled::Wait).await.waiting_for, []);
+    world.pass(OVERDUE);
+    let reason = WaitReason::Handler("gone".to_owned());
+    assert_eq!(waiting().await, [Waiting { reason: reason.clone(), events: 2 }]);
+    assert_eq!(one.maintain(Unhandled::Wait).await.waiting_for, [("gone".to_owned(), 2)]);
+    assert_eq!(world.explain(id).await.waits_for, Some(reason));
+    let back = world.worker([handler("gone", "t"), handler("b", "t")]).await;
+    assert_eq!(back.maintain(Unhandled::Wait).await.waiting_for, [], "they are its own");
+    back.work_off().await;
+    assert_eq!(waiting().await, []);
 }
 
 /// A handler that failed is retried on its own schedule, though the event also waits for another binary.

@@ -89,6 +89,7 @@ macro_rules! conformance_tests {
             $backend, handlers:
             an_event_waits_for_the_handlers_of_other_binaries,
             waiting_for_another_binary_is_visible,
+            an_event_whose_handler_is_gone_is_visible,
             a_retry_does_not_wait_for_another_binary,
             another_binary_does_not_wait_for_a_retry,
             binaries_that_share_a_handler_run_it_once,

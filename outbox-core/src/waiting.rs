@@ -1,0 +1,54 @@
+//! What unfinished events wait for.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Events that wait for something other than a free worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// For what.
+    pub reason: WaitReason,
+    /// How many events.
+    pub events: u64,
+}
+
+/// How long an event with which no handler has begun is due before it counts as waiting for its handlers: 1 minute.
+/// Until then it waits for a free worker.
+pub const OVERDUE: Duration = Duration::from_secs(60);
+
+/// What events wait for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum WaitReason {
+    /// A handler that has not begun with them: one that the workers seen so far do not have together with the others of
+    /// its type or, once they have been due for [`OVERDUE`], any that is listed for it and that no worker had time for,
+    /// or has any more.
+    Handler(String),
+    /// A worker that knows this version of their type.
+    Version {
+        /// The type.
+        event_type: String,
+        /// The version.
+        version: u32,
+    },
+    /// Any handler at all for this type.
+    AnyHandler {
+        /// The type.
+        event_type: String,
+    },
+    /// Earlier events of their key.
+    Key,
+}
+
+impl fmt::Display for WaitReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Handler(handler) => write!(f, "handler {handler}"),
+            Self::Version { event_type, version } => {
+                write!(f, "a worker that knows {event_type} version {version}")
+            }
+            Self::AnyHandler { event_type } => write!(f, "any handler of {event_type}"),
+            Self::Key => f.write_str("earlier events of their key"),
+        }
+    }
+}

@@ -79,11 +79,18 @@ impl App {
         let settings = WorkerSettings::from_lookup(lookup)?;
         let options = SqliteOptions::from_lookup(lookup)?;
         if let Some(backend) = lookup("EVENT_BUS_BACKEND").filter(|backend| backend != "db") {
-            return Err(InvalidSetting::new("EVENT_BUS_BACKEND", format!("{backend:?}"), "`db`").into());
+            return Err(
+                InvalidSetting::new("EVENT_BUS_BACKEND", format!("{backend:?}"), "must be `db`").into()
+            );
         }
         let url = lookup("DATABASE_URL").filter(|url| !url.is_empty());
-        let missing =
-            || InvalidSetting::new("DATABASE_URL", "(not set)", "the database, such as sqlite://app.db");
+        let missing = || {
+            InvalidSetting::new(
+                "DATABASE_URL",
+                "(not set)",
+                "must name the database, such as sqlite://app.db",
+            )
+        };
         let store = SqliteOutbox::connect_with(&url.ok_or_else(missing)?, options).await?;
         store.migrate().await?;
         Ok(Self { store, settings })

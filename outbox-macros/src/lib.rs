@@ -60,7 +60,7 @@ use proc_macro::TokenStream;
 /// | `module = other_name` | name of the generated module, where the function's is taken | the function's |
 /// | `crate = path::to::outbox` | where the library is, if not at `::outbox` | `::outbox` |
 ///
-/// Durations are a whole number and `ms`, `s`, `m` or `h`.
+/// Durations are a whole number and `ms`, `s`, `m` or `h`, up to a day; a lease is at least `100ms`.
 ///
 /// # The function
 ///

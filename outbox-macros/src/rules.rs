@@ -4,8 +4,10 @@ use std::time::Duration;
 
 const MAX_HANDLER_NAME_BYTES: usize = 64;
 const MAX_EVENT_TYPE_BYTES: usize = 128;
-/// A year: far above any sensible setting, and far below where `now + duration` could overflow.
-const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
+/// What a worker takes, so that no handler that compiles keeps it from starting.
+const MAX_DURATION: Duration = Duration::from_secs(24 * 3600);
+/// A claim is renewed every third of its lease.
+const MIN_LEASE: Duration = Duration::from_millis(100);
 
 /// A handler's name is stored in the ledger and shown in metrics: `[a-z0-9_.-]{1,64}`.
 pub(crate) fn handler_name(text: &str) -> Result<String, String> {
@@ -57,6 +59,15 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(allowed_durations)
 }
 
+/// A [`duration`] within the bounds of leases.
+pub(crate) fn lease(text: &str) -> Result<Duration, String> {
+    let lease = duration(text)?;
+    if lease < MIN_LEASE {
+        return Err("a lease is at least `100ms`, since it is renewed every third of it".to_owned());
+    }
+    Ok(lease)
+}
+
 /// A reason is read by people, so it is not blank.
 pub(crate) fn reason(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
@@ -69,7 +80,7 @@ pub(crate) fn reason(text: &str) -> Result<String, String> {
 
 fn allowed_durations() -> String {
     "a duration is a whole number above zero and a unit, `ms`, `s`, `m` or `h`, such as `500ms`, `30s`, `10m` or `2h`; \
-     at most a year (`8760h`)"
+     at most a day (`24h`)"
         .to_owned()
 }
 
@@ -122,12 +133,19 @@ mod tests {
     }
 
     #[test]
+    fn leases_are_no_shorter_than_a_worker_takes() {
+        assert_eq!(lease("100ms"), Ok(Duration::from_millis(100)));
+        assert!(lease("99ms").unwrap_err().contains("at least `100ms`"));
+        assert!(lease("25h").unwrap_err().contains("at most a day"));
+    }
+
+    #[test]
     fn durations_have_a_unit_and_are_above_zero() {
         for (text, ms) in [("500ms", 500), ("30s", 30_000), ("10m", 600_000), ("2h", 7_200_000)] {
             assert_eq!(duration(text), Ok(Duration::from_millis(ms)), "{text}");
         }
         let overflow = format!("{}h", u64::MAX);
-        for bad in ["", "s", "30", "30 s", "-1s", "1.5s", "0s", "1d", "8761h", "1h30m", &overflow] {
+        for bad in ["", "s", "30", "30 s", "-1s", "1.5s", "0s", "1d", "25h", "1441m", "1h30m", &overflow] {
             assert!(duration(bad).is_err(), "{bad}");
         }
     }

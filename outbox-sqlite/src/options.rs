@@ -96,19 +96,15 @@ impl SqliteOptions {
     ///
     /// The first setting that is out of bounds.
     pub fn validate(&self) -> Result<(), InvalidSetting> {
-        for (name, value, (least, most)) in
-            [("queue_lease", self.queue_lease, LEASE), ("busy_timeout", self.busy_timeout, BUSY)]
-        {
-            if value < least || value > most {
-                return Err(InvalidSetting::new(
-                    name,
-                    format!("{value:?}"),
-                    format!("{least:?} to {most:?}"),
-                ));
-            }
-        }
+        let queue_lease = "queue_lease (EVENT_QUEUE_LEASE_SECONDS)";
+        InvalidSetting::check_duration(queue_lease, self.queue_lease, LEASE)?;
+        InvalidSetting::check_duration("busy_timeout", self.busy_timeout, BUSY)?;
         if !(1..=1_000).contains(&self.pool_size) {
-            return Err(InvalidSetting::new("pool_size", self.pool_size, "1 to 1000"));
+            return Err(InvalidSetting::new(
+                "pool_size",
+                self.pool_size,
+                "must be a whole number from 1 to 1000",
+            ));
         }
         Ok(())
     }
@@ -130,14 +126,20 @@ mod tests {
     #[test]
     fn a_bad_variable_is_named_with_its_value_and_what_is_allowed() {
         let error = SqliteOptions::from_lookup(|_| Some("soon".to_owned())).unwrap_err().to_string();
-        assert_eq!(error, "EVENT_QUEUE_LEASE_SECONDS = \"soon\": seconds from 0.1 to 86400");
+        assert_eq!(
+            error,
+            "EVENT_QUEUE_LEASE_SECONDS = \"soon\": must be a number of seconds from 0.1 to 86400"
+        );
     }
 
     #[test]
     fn values_out_of_bounds_are_named() {
         let default = SqliteOptions::default;
         for (options, name) in [
-            (SqliteOptions { queue_lease: Duration::ZERO, ..default() }, "queue_lease = 0ns"),
+            (
+                SqliteOptions { queue_lease: Duration::ZERO, ..default() },
+                "queue_lease (EVENT_QUEUE_LEASE_SECONDS) = 0ns: must be a duration from 100ms to 1 day",
+            ),
             (SqliteOptions { busy_timeout: Duration::MAX, ..default() }, "busy_timeout"),
             (SqliteOptions { pool_size: 0, ..default() }, "pool_size = 0"),
         ] {

@@ -123,7 +123,7 @@ async fn a_file_that_cannot_be_used_is_named_with_the_remedy() {
 async fn settings_out_of_bounds_are_refused_before_anything_is_opened() {
     let options = SqliteOptions { pool_size: 0, ..SqliteOptions::default() };
     let error = open_with("sqlite://never.db", options).await.unwrap_err();
-    assert_eq!(error.to_string(), "pool_size = 0: 1 to 1000");
+    assert_eq!(error.to_string(), "pool_size = 0: must be a whole number from 1 to 1000");
 }
 
 #[tokio::test]

@@ -10,7 +10,8 @@ use uuid::Uuid;
 use super::Worker;
 use super::health::HealthState;
 use super::heartbeat::Heartbeat;
-use super::settings::{InvalidSetting, WorkerSettings};
+use super::setting::InvalidSetting;
+use super::settings::WorkerSettings;
 use super::shared::{WorkerHandler, WorkerShared};
 use crate::handler::{AnyHandler, Code};
 use crate::telemetry::HandlerMetrics;
@@ -23,6 +24,7 @@ pub struct WorkerBuilder {
     clock: SharedClock,
     state: StateMap,
     settings: WorkerSettings,
+    concurrency: Option<usize>,
     annotated: Vec<&'static Handler>,
     collect: bool,
     runtime: Vec<RuntimeHandler>,
@@ -104,6 +106,7 @@ impl WorkerBuilder {
             clock: Arc::new(SystemClock),
             state: StateMap::new(),
             settings: WorkerSettings::default(),
+            concurrency: None,
             annotated: Vec::new(),
             collect: true,
             runtime: Vec::new(),
@@ -118,17 +121,17 @@ impl WorkerBuilder {
         self
     }
 
-    /// Replaces all settings.
+    /// Replaces all settings, but for what [`concurrency`](Self::concurrency) sets, before or after.
     #[must_use]
     pub fn settings(mut self, settings: WorkerSettings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Sets the most handler runs at a time.
+    /// Sets the most handler runs at a time, whatever [`settings`](Self::settings) say.
     #[must_use]
     pub fn concurrency(mut self, runs: usize) -> Self {
-        self.settings.concurrency = runs;
+        self.concurrency = Some(runs);
         self
     }
 
@@ -174,7 +177,8 @@ impl WorkerBuilder {
     /// # Errors
     ///
     /// [`BuildError`].
-    pub fn build(self) -> Result<Worker, BuildError> {
+    pub fn build(mut self) -> Result<Worker, BuildError> {
+        self.settings.concurrency = self.concurrency.unwrap_or(self.settings.concurrency);
         self.settings.validate()?;
         let collected = if self.collect { Registry::collect() } else { Registry::of([]) };
         let annotated = Registry::of(collected.iter().chain(self.annotated.iter().copied()));
@@ -249,8 +253,7 @@ impl WorkerBuilder {
         let lease = handler.terms.lease.unwrap_or(settings.lease);
         let timeout = handler.terms.timeout.unwrap_or(usual);
         let own = WorkerSettings { max_attempts, lease, timeout, ..settings.clone() };
-        own.validate()
-            .map_err(|e| InvalidSetting { name: format!("handler {:?}: {}", handler.name, e.name), ..e })?;
+        own.validate().map_err(|error| error.of_handler(&handler.name))?;
         Ok(Arc::new(WorkerHandler {
             name: Arc::clone(&handler.name),
             timeout,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::setting::{InvalidSetting, seconds, whole_number};
 use crate::{Backoff, OnDead, Retention, Unhandled};
 
 /// Settings of a [`Worker`](crate::Worker).
@@ -64,25 +65,6 @@ impl Default for WorkerSettings {
     }
 }
 
-/// A setting that is out of bounds.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name} = {value}: {allowed}")]
-pub struct InvalidSetting {
-    /// The setting: a field's or a variable's name.
-    pub name: String,
-    /// What was given.
-    pub value: String,
-    /// What is allowed.
-    pub allowed: String,
-}
-
-impl InvalidSetting {
-    /// An error for `name` with the given `value`.
-    pub fn new(name: impl Into<String>, value: impl std::fmt::Display, allowed: impl Into<String>) -> Self {
-        Self { name: name.into(), value: value.to_string(), allowed: allowed.into() }
-    }
-}
-
 impl WorkerSettings {
     /// The defaults, changed by the variables `EVENT_*` of the environment that are set.
     ///
@@ -130,29 +112,28 @@ impl WorkerSettings {
     /// The first setting that is out of bounds.
     pub fn validate(&self) -> Result<(), InvalidSetting> {
         if !(1..=10_000).contains(&self.concurrency) {
-            return Err(InvalidSetting::new("concurrency", self.concurrency, "1 to 10000"));
+            let name = "concurrency (EVENT_CONCURRENCY)";
+            return Err(InvalidSetting::new(
+                name,
+                self.concurrency,
+                "must be a whole number from 1 to 10000",
+            ));
         }
         if self.max_attempts == 0 {
-            return Err(InvalidSetting::new("max_attempts", 0, "at least 1"));
+            let name = "max_attempts (EVENT_QUEUE_MAX_ATTEMPTS)";
+            return Err(InvalidSetting::new(name, 0, "must be a whole number of at least 1"));
         }
-        let bounds = [
-            ("lease", self.lease, LEASE),
+        for (name, value, bounds) in [
+            ("lease (EVENT_LEDGER_LEASE_SECONDS)", self.lease, LEASE),
             ("timeout", self.timeout, RUN),
             ("transaction_timeout", self.transaction_timeout, RUN),
-            ("poll", self.poll, POLL),
+            ("poll (EVENT_POLL_SECONDS)", self.poll, POLL),
             ("grace", self.grace, (Duration::ZERO, DAY)),
             ("upkeep_interval", self.upkeep_interval, (Duration::from_millis(10), DAY)),
             ("backoff.base", self.backoff.base, RUN),
             ("backoff.cap", self.backoff.cap, (self.backoff.base, DAY)),
-        ];
-        for (name, value, (least, most)) in bounds {
-            if value < least || value > most {
-                return Err(InvalidSetting::new(
-                    name,
-                    format!("{value:?}"),
-                    format!("{least:?} to {most:?}"),
-                ));
-            }
+        ] {
+            InvalidSetting::check_duration(name, value, bounds)?;
         }
         self.validate_retention()
     }
@@ -178,56 +159,6 @@ impl WorkerSettings {
 const LEASE: (Duration, Duration) = (Duration::from_millis(100), DAY);
 const RUN: (Duration, Duration) = (Duration::from_millis(1), DAY);
 const POLL: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(3_600));
-
-/// Reads a whole number within bounds.
-///
-/// # Errors
-///
-/// [`InvalidSetting`].
-pub fn whole_number(
-    lookup: &impl Fn(&str) -> Option<String>,
-    name: &str,
-    default: u32,
-    least: u32,
-    most: u32,
-) -> Result<u32, InvalidSetting> {
-    let Some(text) = lookup(name) else {
-        return Ok(default);
-    };
-    match text.trim().parse() {
-        Ok(number) if (least..=most).contains(&number) => Ok(number),
-        _ => Err(InvalidSetting::new(
-            name,
-            format!("{text:?}"),
-            format!("a whole number from {least} to {most}"),
-        )),
-    }
-}
-
-/// Reads a number of seconds, fractions allowed, within bounds.
-///
-/// # Errors
-///
-/// [`InvalidSetting`].
-pub fn seconds(
-    lookup: &impl Fn(&str) -> Option<String>,
-    name: &str,
-    default: Duration,
-    (least, most): (Duration, Duration),
-) -> Result<Duration, InvalidSetting> {
-    let Some(text) = lookup(name) else {
-        return Ok(default);
-    };
-    let parsed =
-        text.trim().parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    match parsed {
-        Some(duration) if duration >= least && duration <= most => Ok(duration),
-        _ => {
-            let allowed = format!("seconds from {} to {}", least.as_secs_f64(), most.as_secs_f64());
-            Err(InvalidSetting::new(name, format!("{text:?}"), allowed))
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {

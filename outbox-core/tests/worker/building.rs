@@ -124,15 +124,40 @@ fn names_and_types_are_checked() {
 fn settings_out_of_bounds_are_told_with_their_value_and_what_is_allowed() {
     let settings = |settings: WorkerSettings| builder().settings(settings);
     let default = WorkerSettings::default;
-    check(settings(WorkerSettings { concurrency: 0, ..default() }), &["concurrency", "0", "1 to 10000"]);
-    check(settings(WorkerSettings { max_attempts: 0, ..default() }), &["max_attempts", "at least 1"]);
-    check(settings(WorkerSettings { lease: seconds(0), ..default() }), &["lease", "0ns", "100ms"]);
-    check(settings(WorkerSettings { poll: seconds(4_000), ..default() }), &["poll", "4000s", "3600s"]);
-    check(builder().concurrency(20_000), &["concurrency", "20000"]);
+    check(
+        settings(WorkerSettings { concurrency: 0, ..default() }),
+        &["concurrency (EVENT_CONCURRENCY) = 0: must be a whole number from 1 to 10000"],
+    );
+    check(
+        settings(WorkerSettings { max_attempts: 0, ..default() }),
+        &["max_attempts (EVENT_QUEUE_MAX_ATTEMPTS) = 0: must be a whole number of at least 1"],
+    );
+    check(
+        settings(WorkerSettings { lease: seconds(0), ..default() }),
+        &["lease (EVENT_LEDGER_LEASE_SECONDS) = 0ns: must be a duration from 100ms to 1 day"],
+    );
+    check(
+        settings(WorkerSettings { poll: seconds(4_000), ..default() }),
+        &["poll (EVENT_POLL_SECONDS) = 4000s: must be a duration from 1ms to 1 hour"],
+    );
+    check(builder().concurrency(20_000), &["concurrency (EVENT_CONCURRENCY) = 20000"]);
     let handler = runtime("a", "t").timeout(seconds(0));
-    check(builder().runtime_handler(handler), &["\"a\"", "timeout", "0ns"]);
+    check(
+        builder().runtime_handler(handler),
+        &["handler \"a\": timeout = 0ns: must be a duration from 1ms to 1 day"],
+    );
+    let handler = runtime("a", "t").lease(seconds(100_000));
+    check(builder().runtime_handler(handler), &["handler \"a\": lease = 100000s: must be"]);
     let handler = runtime("a", "t").max_attempts(20_000);
     check(builder().runtime_handler(handler), &["\"a\"", "retention.ledger", "max_attempts = 20000"]);
+}
+
+#[test]
+fn settings_and_concurrency_may_be_given_in_either_order() {
+    let settings = || WorkerSettings { concurrency: 20_000, poll: seconds(2), ..WorkerSettings::default() };
+    builder().concurrency(1).settings(settings()).build().unwrap();
+    builder().settings(settings()).concurrency(1).build().unwrap();
+    check(builder().settings(settings()), &["concurrency (EVENT_CONCURRENCY) = 20000"]);
 }
 
 /// Two handlers of the binary that no test above gives are found by themselves.

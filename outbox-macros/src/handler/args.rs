@@ -94,7 +94,7 @@ impl HandlerArgs {
             "idempotency" => self.idempotency = Some(idempotency(value)?),
             "timeout" => self.timeout = Some(value.text(rules::duration)?),
             "max_attempts" => self.max_attempts = Some(value.count()?),
-            "lease" => self.lease = Some(value.text(rules::duration)?),
+            "lease" => self.lease = Some(value.text(rules::lease)?),
             "on_dead" => self.on_dead = Some(value.text(on_dead)?),
             "module" => self.module = Some(value.parse()?),
             _ => self.krate = value.path()?,

@@ -22,4 +22,9 @@ async fn too_long(_: Tick) -> Result<(), String> {
     Ok(())
 }
 
+#[event_handler(name = "d", timeout = "25h", lease = "50ms")]
+async fn beyond_what_a_worker_takes(_: Tick) -> Result<(), String> {
+    Ok(())
+}
+
 fn main() {}

@@ -191,7 +191,10 @@ async fn a_worker_that_may_only_read_stays_alive_says_so_and_ends_when_told() {
     let (handler, _) = counting();
     let builder = Worker::builder(store.bus(), store.ledger()).only_given_handlers().settings(quick());
     let running = Running::start(builder.runtime_handler(handler));
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    assert!(!running.health().is_ready());
+    let says_why = async || {
+        let health = running.health();
+        matches!(&health, Health::Degraded { reasons } if reasons[0].contains("must be writable"))
+    };
+    until("it is degraded", SOON, says_why, async || format!("{:?}", running.health())).await;
     running.stop().await;
 }

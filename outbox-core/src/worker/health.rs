@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tracing::{error, info};
@@ -28,7 +28,7 @@ pub enum Health {
         /// What is in the way.
         reasons: Vec<String>,
     },
-    /// The worker has not started yet, or has ended.
+    /// The worker has not started yet, or has ended. One whose start is held up by its store is degraded.
     Stopped,
 }
 
@@ -75,7 +75,9 @@ impl fmt::Display for Step {
 #[derive(Debug)]
 pub(crate) struct HealthState {
     clock: SharedClock,
-    running: AtomicBool,
+    /// Runs that are starting, and those that have started: a worker may be run more than once.
+    starting: AtomicUsize,
+    running: AtomicUsize,
     /// Whether there are failures at all; spares the lock on the way of every event.
     failing: AtomicBool,
     failures: Mutex<BTreeMap<(Step, &'static str), Failure>>,
@@ -92,12 +94,14 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(120);
 
 impl HealthState {
     pub(crate) fn new(clock: SharedClock) -> Self {
-        let (running, failing) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { clock, running, failing, failures: Mutex::default() }
+        let (starting, running) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { clock, starting, running, failing: AtomicBool::new(false), failures: Mutex::default() }
     }
 
-    pub(crate) fn set_running(&self, running: bool) {
-        self.running.store(running, Ordering::Release);
+    /// Notes that a run begins, until what is returned is dropped.
+    pub(crate) fn starts(self: &Arc<Self>) -> Presence {
+        self.starting.fetch_add(1, Ordering::AcqRel);
+        Presence { health: Arc::clone(self), has_started: false }
     }
 
     /// Notes a failure. The first of its kind is logged, the others are counted.
@@ -126,9 +130,6 @@ impl HealthState {
     }
 
     pub(crate) fn report(&self, heartbeat_failing: bool) -> Health {
-        if !self.running.load(Ordering::Acquire) {
-            return Health::Stopped;
-        }
         let now = self.clock.passed();
         let mut failures = self.failures();
         self.end(&mut failures, |_, failure| now.saturating_sub(failure.last) > FORGOTTEN_AFTER);
@@ -136,7 +137,12 @@ impl HealthState {
         if heartbeat_failing {
             reasons.push("heartbeat: leases cannot be renewed, so nothing is fetched".to_owned());
         }
-        if reasons.is_empty() { Health::Ready } else { Health::Degraded { reasons } }
+        match (self.running.load(Ordering::Acquire), self.starting.load(Ordering::Acquire)) {
+            (0, 0) => Health::Stopped,
+            (0, _) if reasons.is_empty() => Health::Stopped,
+            _ if reasons.is_empty() => Health::Ready,
+            _ => Health::Degraded { reasons },
+        }
     }
 
     /// Ends failures, and tells of each kind that is gone with the last of them.
@@ -166,6 +172,29 @@ impl HealthState {
     }
 }
 
+/// One run of a worker, as long as it lasts.
+#[derive(Debug)]
+pub(crate) struct Presence {
+    health: Arc<HealthState>,
+    has_started: bool,
+}
+
+impl Presence {
+    /// From here on events are fetched.
+    pub(crate) fn has_started(&mut self) {
+        self.health.running.fetch_add(1, Ordering::AcqRel);
+        self.health.starting.fetch_sub(1, Ordering::AcqRel);
+        self.has_started = true;
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        let count = if self.has_started { &self.health.running } else { &self.health.starting };
+        count.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 fn remedy(kind: StoreErrorKind) -> &'static str {
     match kind {
         StoreErrorKind::Busy => "another process holds the write lock for long: look for long transactions",
@@ -179,16 +208,16 @@ fn remedy(kind: StoreErrorKind) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::ManualClock;
 
-    fn health() -> (HealthState, ManualClock) {
+    /// That of a worker that runs, and what ends when the run does.
+    fn health() -> (Arc<HealthState>, ManualClock, Presence) {
         let clock = ManualClock::new();
-        let health = HealthState::new(Arc::new(clock.clone()));
-        health.set_running(true);
-        (health, clock)
+        let health = Arc::new(HealthState::new(Arc::new(clock.clone())));
+        let mut run = health.starts();
+        run.has_started();
+        (health, clock, run)
     }
 
     fn full() -> StoreError {
@@ -197,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_store_that_can_be_read_but_not_written_is_not_well() {
-        let (health, _) = health();
+        let (health, _, _run) = health();
         health.store_failed(Step::Settle, &full());
         health.store_works(Step::Receive);
         assert_eq!(
@@ -210,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_step_that_is_never_tried_again_is_forgotten() {
-        let (health, clock) = health();
+        let (health, clock, _run) = health();
         health.store_failed(Step::Begin, &full());
         clock.advance(FORGOTTEN_AFTER);
         assert!(!health.report(false).is_ready());
@@ -220,11 +249,36 @@ mod tests {
 
     #[test]
     fn a_failing_heartbeat_is_a_reason_and_a_worker_that_does_not_run_is_stopped() {
-        let (health, _) = health();
+        let (health, _, run) = health();
         assert!(
             matches!(health.report(true), Health::Degraded { reasons } if reasons[0].contains("heartbeat"))
         );
-        health.set_running(false);
+        drop(run);
         assert_eq!(health.report(true), Health::Stopped);
+    }
+
+    #[test]
+    fn a_worker_that_is_run_twice_is_ready_until_both_runs_have_ended() {
+        let (health, _, first) = health();
+        let mut second = health.starts();
+        assert!(health.report(false).is_ready(), "the first fetches");
+        second.has_started();
+        drop(first);
+        assert!(health.report(false).is_ready(), "the second fetches");
+        drop(second);
+        assert_eq!(health.report(false), Health::Stopped);
+    }
+
+    #[test]
+    fn a_start_is_degraded_only_while_it_is_held_up() {
+        let (health, _, run) = health();
+        drop(run);
+        let start = health.starts();
+        assert_eq!(health.report(false), Health::Stopped);
+        health.store_failed(Step::Subscribe, &full());
+        let reasons = vec!["subscribe: no space left".to_owned()];
+        assert_eq!(health.report(false), Health::Degraded { reasons });
+        drop(start);
+        assert_eq!(health.report(false), Health::Stopped, "it has given up");
     }
 }

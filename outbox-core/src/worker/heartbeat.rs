@@ -90,6 +90,10 @@ impl Heartbeat {
     ) -> std::io::Result<()> {
         let shared = Arc::clone(&self.shared);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        if shared.lock().is_empty() {
+            // Of a run that has ended, and had its own leases to renew.
+            shared.failing.store(false, Ordering::Release);
+        }
         let first = shared.clock.passed().saturating_add(interval);
         std::thread::Builder::new().name("outbox-heartbeat".to_owned()).spawn(move || {
             runtime

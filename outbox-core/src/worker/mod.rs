@@ -19,7 +19,7 @@ use tracing::{info, warn};
 
 pub use self::builder::{BuildError, WorkerBuilder};
 pub use self::health::Health;
-use self::health::Step;
+use self::health::{Presence, Step};
 pub use self::setting::{InvalidSetting, seconds, whole_number};
 pub use self::settings::WorkerSettings;
 use self::shared::WorkerShared;
@@ -93,12 +93,14 @@ impl Worker {
     /// [`WorkerError`]: the grace period was exceeded, or the start failed for good.
     pub async fn run(&self, shutdown: CancellationToken) -> Result<(), WorkerError> {
         let worker = self.shared.for_a_run();
+        let mut presence = worker.health.starts();
         let Some(subscribed) = shutdown.run_until_cancelled(subscribe(&worker)).await else {
             return Ok(());
         };
         subscribed?;
-        let _ends = EndsWithRun { worker: Arc::clone(&worker), heartbeat: self.start_heartbeat(&worker)? };
-        worker.health.set_running(true);
+        let heartbeat = self.start_heartbeat(&worker)?;
+        presence.has_started();
+        let _ends = EndsWithRun { worker: Arc::clone(&worker), heartbeat, _presence: presence };
         info!(
             name: "outbox.worker.started",
             owner = %worker.owner, handlers = worker.handlers.len(), concurrency = self.settings.concurrency,
@@ -172,11 +174,11 @@ async fn subscribe(worker: &WorkerShared) -> Result<(), WorkerError> {
 struct EndsWithRun {
     worker: Arc<WorkerShared>,
     heartbeat: CancellationToken,
+    _presence: Presence,
 }
 
 impl Drop for EndsWithRun {
     fn drop(&mut self) {
-        self.worker.health.set_running(false);
         self.worker.abort.cancel();
         self.heartbeat.cancel();
     }

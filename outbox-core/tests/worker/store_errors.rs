@@ -215,7 +215,12 @@ async fn a_start_waits_for_a_store_that_is_busy_and_refuses_one_that_is_no_datab
     faults.set("subscribe", Fault::Refused(StoreErrorKind::Unavailable));
     let running = Running::start(faulty(&bench, &faults).runtime_handler(Runs::new(&bench).handler()));
     eventually("it was tried", async || faults.times("subscribe") == 1).await;
-    assert_eq!(running.worker.health(), Health::Stopped);
+    eventually("it is degraded", async || running.worker.health() != Health::Stopped).await;
+    let health = running.worker.health();
+    assert!(
+        matches!(&health, Health::Degraded { reasons } if reasons[0].starts_with("subscribe: ")),
+        "{health:?}"
+    );
     faults.clear();
     bench.clock.advance(seconds(1));
     eventually("it is ready", async || running.worker.health().is_ready()).await;

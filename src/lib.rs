@@ -17,10 +17,12 @@ pub use outbox_sqlite::{
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// So that the guide's examples are compiled.
+/// So that the guides' examples are compiled, and run.
 #[cfg(doctest)]
+#[doc = include_str!("../docs/events.md")]
 #[doc = include_str!("../docs/handlers.md")]
-struct HandlersGuide;
+#[doc = include_str!("../docs/testing.md")]
+struct Guides;
 
 /// What most programs need.
 ///

@@ -27,7 +27,7 @@ pub struct SqliteOptions {
     /// How long a statement waits for another connection's lock, and [`SqliteOutbox::begin`](crate::SqliteOutbox::begin)
     /// for its turn. Default 5 s; up to 10 minutes.
     pub busy_timeout: Duration,
-    /// Most connections of the pool. The store's own (one writes, one renews leases, one watches) come on top.
+    /// Most connections of the pool. The store's own (one writes, one reads, one watches) come on top.
     /// Default 8; 1 to 1,000.
     pub pool_size: u32,
 }

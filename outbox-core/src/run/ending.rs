@@ -86,7 +86,8 @@ impl ActiveClaim {
     /// Writes the change and, where bus and ledger share a store and this is the event's last run, settles in the same
     /// breath, so that both fit in one transaction. The store settles by its ledger, so it is right whichever of the
     /// two comes first and whichever fails.
-    async fn write(self, change: Change, settlement: Settlement, end: RunEnd) -> RunResult {
+    async fn write(mut self, change: Change, settlement: Settlement, end: RunEnd) -> RunResult {
+        self.slot.take();
         let written = if self.in_hand.is_joint_and_last() {
             let settle = self.in_hand.settle(settlement);
             futures_util::join!(self.change(&change), settle).0

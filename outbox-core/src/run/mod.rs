@@ -12,6 +12,7 @@ use std::sync::Arc;
 use crate::worker::health::Step;
 use crate::worker::heartbeat::Beat;
 use crate::worker::in_hand::InHand;
+use crate::worker::room::Slot;
 use crate::worker::shared::WorkerHandler;
 use crate::{
     Claim, ClaimRequest, ClaimToken, Delivery, Event, FailureKind, FromDelivery, HandlerFailure, StoreError,
@@ -23,6 +24,7 @@ pub struct HandlerRun {
     in_hand: Arc<InHand>,
     handler: Arc<WorkerHandler>,
     granted: Option<ClaimToken>,
+    slot: Option<Slot>,
 }
 
 /// What became of a run.
@@ -63,8 +65,9 @@ impl HandlerRun {
         in_hand: Arc<InHand>,
         handler: Arc<WorkerHandler>,
         granted: Option<ClaimToken>,
+        slot: Option<Slot>,
     ) -> Self {
-        Self { in_hand, handler, granted }
+        Self { in_hand, handler, granted, slot }
     }
 
     /// Claims (event, handler) in the ledger, unless the bus granted the claim along with the event.
@@ -73,14 +76,14 @@ impl HandlerRun {
     ///
     /// Why the handler is not to run.
     pub async fn claim(self) -> Result<ActiveClaim, RunEnd> {
-        let Self { in_hand, handler, granted } = self;
+        let Self { in_hand, handler, granted, slot } = self;
         let token = match granted {
             Some(token) => token,
             None => ask_ledger(&in_hand, &handler).await?,
         };
         let delivery = Delivery::new(&in_hand.envelope, &handler.name, token.attempt);
         let beat = in_hand.worker.heartbeat.watch(&token, handler.lease, &in_hand.receipt);
-        Ok(ActiveClaim { in_hand, handler, token, delivery, beat })
+        Ok(ActiveClaim { in_hand, handler, token, delivery, beat, slot })
     }
 }
 
@@ -123,6 +126,8 @@ pub struct ActiveClaim {
     token: ClaimToken,
     delivery: Delivery,
     beat: Beat,
+    /// Given up when the handler has ended, so that the next one runs while that is written.
+    slot: Option<Slot>,
 }
 
 impl ActiveClaim {

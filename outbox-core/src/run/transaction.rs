@@ -53,7 +53,8 @@ impl ActiveClaim {
     /// # Errors
     ///
     /// The claim was lost (everything is rolled back), or the store failed.
-    pub async fn commit<T: HandlerTransaction>(self, transaction: Box<T>) -> RunResult {
+    pub async fn commit<T: HandlerTransaction>(mut self, transaction: Box<T>) -> RunResult {
+        self.slot.take();
         match transaction.commit().await {
             Ok(()) => {
                 self.handler.metrics.handled.increment(1);

@@ -8,6 +8,7 @@ use futures_util::stream::{self, StreamExt};
 use tracing::Instrument;
 
 use super::health::Step;
+use super::room::{Slot, Taken};
 use super::shared::{WorkerHandler, WorkerShared};
 use crate::{ClaimToken, Envelope, HandlerRun, Receipt, Received, RunEnd, Settlement, Timestamp, telemetry};
 
@@ -46,14 +47,19 @@ impl Planned {
         self.runs.len()
     }
 
-    /// Runs the handlers, at most `at_a_time` at the same time, and settles the event.
-    pub(super) async fn process(self, at_a_time: usize) {
+    /// Runs the handlers, as many at a time as there is room for, and settles the event.
+    pub(super) async fn process(self, mut room: Taken) {
         let Self { in_hand, runs } = self;
+        // A bus that delivers more than was asked for is served all the same.
+        let at_a_time = room.runs().max(1);
+        // With room for all, each gives its own up at its end; else the next one of the event takes it.
+        let all_fit = runs.len() <= room.runs();
+        let mut slot = || if all_fit { room.slot() } else { None };
         let ends = match <[PlannedRun; 1]>::try_from(runs) {
-            Ok([run]) => vec![in_hand.run(run).await],
+            Ok([run]) => vec![in_hand.run(run, slot()).await],
             // Each on a task of its own: one that blocks its thread must not hold up the others.
             Err(runs) => {
-                let running = stream::iter(runs).map(|run| in_hand.spawn(run));
+                let running = stream::iter(runs).map(|run| in_hand.spawn(run, slot()));
                 running.buffer_unordered(at_a_time).collect().await
             }
         };
@@ -64,16 +70,16 @@ impl Planned {
 }
 
 impl InHand {
-    async fn spawn(self: &Arc<Self>, run: PlannedRun) -> RunEnd {
+    async fn spawn(self: &Arc<Self>, run: PlannedRun, slot: Option<Slot>) -> RunEnd {
         let in_hand = Arc::clone(self);
-        let task = tokio::spawn(async move { in_hand.run(run).await });
+        let task = tokio::spawn(async move { in_hand.run(run, slot).await });
         // Panics of a handler are caught inside; a panic here is the framework's own, and the claim expires.
         task.await.unwrap_or(RunEnd::LeaseLost)
     }
 
-    async fn run(self: &Arc<Self>, (handler, granted): PlannedRun) -> RunEnd {
+    async fn run(self: &Arc<Self>, (handler, granted): PlannedRun, slot: Option<Slot>) -> RunEnd {
         let span = telemetry::handle_span(&handler.name, &self.envelope);
-        let run = HandlerRun::new(Arc::clone(self), Arc::clone(&handler), granted);
+        let run = HandlerRun::new(Arc::clone(self), Arc::clone(&handler), granted, slot);
         let end = handler.handler.run(run).instrument(span).await;
         self.outstanding.fetch_sub(1, Ordering::AcqRel);
         end.unwrap_or_else(|end| end)

@@ -5,6 +5,7 @@ mod fetch;
 pub(crate) mod health;
 pub(crate) mod heartbeat;
 pub(crate) mod in_hand;
+pub(crate) mod room;
 mod setting;
 pub(crate) mod settings;
 pub(crate) mod shared;

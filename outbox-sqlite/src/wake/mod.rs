@@ -52,7 +52,7 @@ impl WakeHub {
     pub(crate) fn listen(&self) -> WakeListener {
         let notify = self.hub.listeners.add();
         self.hub.started.call_once(|| self.hub.start());
-        WakeListener { notify }
+        WakeListener { notify, signal: Arc::clone(&self.hub.signal) }
     }
 
     /// Wakes every listener, after a commit of our own.
@@ -65,11 +65,13 @@ impl WakeHub {
 #[derive(Debug)]
 pub(crate) struct WakeListener {
     notify: Arc<Notify>,
+    signal: Arc<Signal>,
 }
 
 impl WakeListener {
     /// Returns after the next signal. For one waiter at a time.
     pub(crate) async fn woken(&self) {
+        let _waiting = self.signal.begin_waiting();
         self.notify.notified().await;
     }
 

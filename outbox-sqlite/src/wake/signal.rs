@@ -4,6 +4,9 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Raised by file events, taken by the watching thread; many events between two takes are one.
+///
+/// It is only taken while somebody waits for a commit: a worker that drains a backlog writes all the time, and looking
+/// at each of its own commits would take a part of the processor from it.
 #[derive(Debug, Default)]
 pub(super) struct Signal {
     state: Mutex<State>,
@@ -14,6 +17,14 @@ pub(super) struct Signal {
 struct State {
     raised: bool,
     ended: bool,
+    /// How many wait for a commit.
+    waiting: usize,
+}
+
+/// Somebody waits for a commit, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Waiting<'s> {
+    signal: &'s Signal,
 }
 
 /// What ended a wait.
@@ -37,13 +48,28 @@ impl Signal {
         }
     }
 
+    /// Says that somebody waits for a commit.
+    pub(super) fn begin_waiting(&self) -> Waiting<'_> {
+        let mut state = super::lock(&self.state);
+        state.waiting += 1;
+        if state.raised {
+            self.changed.notify_one();
+        }
+        Waiting { signal: self }
+    }
+
+    /// Whether somebody waits for a commit.
+    pub(super) fn is_awaited(&self) -> bool {
+        super::lock(&self.state).waiting > 0
+    }
+
     /// Ends every wait from now on.
     pub(super) fn end(&self) {
         super::lock(&self.state).ended = true;
         self.changed.notify_all();
     }
 
-    /// Waits for the next file event, at most `limit` if there is one.
+    /// Waits until there was a file event and somebody waits for a commit, at most `limit` if there is one.
     pub(super) fn wait(&self, limit: Option<Duration>) -> Waited {
         let deadline = limit.map(|limit| Instant::now() + limit);
         let mut state = super::lock(&self.state);
@@ -51,7 +77,7 @@ impl Signal {
             if state.ended {
                 return Waited::Ended;
             }
-            if std::mem::take(&mut state.raised) {
+            if state.waiting > 0 && std::mem::take(&mut state.raised) {
                 return Waited::Raised;
             }
             state = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
@@ -65,6 +91,12 @@ impl Signal {
     }
 }
 
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        super::lock(&self.signal.state).waiting -= 1;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,10 +104,34 @@ mod tests {
     #[test]
     fn events_between_two_waits_are_one_and_are_not_lost() {
         let signal = Signal::default();
+        let _waiting = signal.begin_waiting();
         signal.raise();
         signal.raise();
         assert_eq!(signal.wait(None), Waited::Raised);
         assert_eq!(signal.wait(Some(Duration::ZERO)), Waited::Passed);
+    }
+
+    #[test]
+    fn an_event_while_nobody_waits_is_kept_for_who_waits_next() {
+        let signal = Signal::default();
+        drop(signal.begin_waiting());
+        signal.raise();
+        assert!(!signal.is_awaited());
+        assert_eq!(signal.wait(Some(Duration::ZERO)), Waited::Passed);
+        let _waiting = signal.begin_waiting();
+        assert!(signal.is_awaited());
+        assert_eq!(signal.wait(None), Waited::Raised);
+    }
+
+    #[test]
+    fn who_begins_to_wait_after_an_event_ends_the_threads_wait() {
+        let signal = Signal::default();
+        signal.raise();
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| signal.wait(Some(Duration::from_secs(10))));
+            let _waiting = signal.begin_waiting();
+            assert_eq!(thread.join().unwrap(), Waited::Raised);
+        });
     }
 
     #[test]

@@ -78,11 +78,16 @@ impl Watch {
         }
     }
 
-    /// Looks for commits until there was none for a while after the last file event.
+    /// Looks for commits until there was none for a while after the last file event, or nobody waits for any.
     fn look_until_quiet(&self, database: &mut Database<'_>) -> Result<(), sqlx::Error> {
         database.is_in_place()?;
         let mut looks = 0;
         while looks < EAGER_LOOKS + STEADY_LOOKS + PATIENT_LOOKS {
+            if !self.signal.is_awaited() {
+                // There may be more to see for who waits next.
+                self.signal.raise();
+                return Ok(());
+            }
             let pause = if database.has_changed()? {
                 self.listeners.wake();
                 // The next commit may have begun, its file event been merged with this one's.

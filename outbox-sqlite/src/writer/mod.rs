@@ -13,6 +13,7 @@ mod statements;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use outbox_core::{SharedClock, StoreError, StoreErrorKind};
 use sqlx::sqlite::SqliteConnection;
@@ -26,6 +27,13 @@ use crate::wake::WakeHub;
 
 /// Commands that may wait before their senders do.
 const QUEUE: usize = 4_096;
+
+/// Commands that make a group a part of a burst.
+const BURST: usize = 16;
+/// How long to look on whether more of a burst comes in.
+const GLANCE: Duration = Duration::from_micros(20);
+/// Bounds how long a burst is waited for: about 1 ms with what a sleep takes beyond its time.
+const MOST_GLANCES: u32 = 12;
 
 /// A handle of the writer. The thread ends when the last handle is dropped.
 #[derive(Clone)]
@@ -52,7 +60,8 @@ impl Writer {
             .name("outbox-writer".to_owned())
             .spawn(move || {
                 let context = Context { clock, wake, marks_may_come_late: false };
-                runtime.block_on(Loop { gate, context, carried: VecDeque::new() }.run(receiver));
+                let writer = Loop { gate, context, carried: VecDeque::new(), last_size: 0 };
+                runtime.block_on(writer.run(receiver));
             })
             .map_err(failed)?;
         Ok(Self { commands })
@@ -101,6 +110,8 @@ struct Loop {
     context: Context,
     /// Commands that did not fit the group at hand.
     carried: VecDeque<Command>,
+    /// How many commands the last group held.
+    last_size: usize,
 }
 
 impl Loop {
@@ -113,13 +124,33 @@ impl Loop {
                     None => return,
                 },
             };
+            self.let_a_burst_come_in(&commands);
             // Whatever is sent while we wait for our turn fits in the same transaction.
             let pass = self.gate.pass().await;
             let group = self.gather(first, &mut commands);
+            self.last_size = group.size;
             match pass {
                 Ok(mut pass) => group.execute(&mut pass, &mut self.context).await,
                 Err(failure) => group.fail(&failure),
             }
+        }
+    }
+
+    /// Where many commands came together, many will again: those whom the last group answered go on and send the next ones
+    /// within microseconds of each other. To begin with the first of them would make two transactions of one.
+    fn let_a_burst_come_in(&self, commands: &mpsc::Receiver<Command>) {
+        if self.last_size < BURST {
+            return;
+        }
+        let mut waiting = commands.len();
+        for _ in 0..MOST_GLANCES {
+            // The thread is the writer's own, and a timer of the runtime is too coarse.
+            std::thread::sleep(GLANCE);
+            let now = commands.len();
+            if now == waiting || now >= group::MOST {
+                return;
+            }
+            waiting = now;
         }
     }
 

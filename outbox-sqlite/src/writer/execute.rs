@@ -74,7 +74,8 @@ impl Group {
     }
 
     async fn answer(mut self, results: Results, pass: &mut Pass, wake: &WakeHub) {
-        if self.may_wake() {
+        // A worker that is woken after each event that it has finished would look in vain each time.
+        if results.wakes || !self.enqueues.is_empty() {
             wake.notify();
         }
         let changes = std::mem::take(&mut self.changes);

@@ -12,7 +12,7 @@ use super::command::{Batch, Change, Command, LedgerReply, ReceiveRequest, Reply,
 use crate::subscriber::Subscriber;
 
 /// Most commands in one transaction: bounds how long it holds the lock.
-const MOST: usize = 1_024;
+pub(super) const MOST: usize = 1_024;
 
 /// What is executed together. Every field is one statement's worth of commands.
 #[derive(Default)]
@@ -100,11 +100,6 @@ impl Group {
         // An empty group takes anything.
         let _ = group.add(command);
         group
-    }
-
-    /// Whether it may have made something available to a worker.
-    pub(super) fn may_wake(&self) -> bool {
-        !self.settlements.is_empty() || !self.enqueues.is_empty() || !self.changes.is_empty()
     }
 
     /// Tells every sender of the failure.

@@ -22,6 +22,8 @@ pub(super) struct Results {
     pub(super) renewed: i64,
     /// Whether a row was settled before the mark of one of its handlers.
     pub(super) settled_early: bool,
+    /// Whether what was settled may have made something available to a worker.
+    pub(super) wakes: bool,
     pub(super) enqueued: Vec<String>,
     /// JSON, and beside it the payloads.
     pub(super) received: Option<(String, Vec<u8>)>,
@@ -38,6 +40,7 @@ impl Results {
                 "changed" => results.changed += row.try_get::<i64, _>(1).map_err(failed)?,
                 "renewed" => results.renewed = row.try_get(1).map_err(failed)?,
                 "early" => results.settled_early |= row.try_get::<bool, _>(1).map_err(failed)?,
+                "wakes" => results.wakes |= row.try_get::<bool, _>(1).map_err(failed)?,
                 "enqueued" => results.enqueued.push(text().map_err(failed)?),
                 "received" => {
                     let payloads = row.try_get_unchecked::<Option<_>, _>("payloads").map_err(failed)?;

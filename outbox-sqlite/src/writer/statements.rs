@@ -47,7 +47,7 @@ pub(super) fn text(group: &Group, marks_may_come_late: bool) -> String {
             }
             add(&[sql!("requeue_others"), sql!("requeue"), sql!("settle_early")]);
         }
-        add(&[sql!("wake_key")]);
+        add(&[sql!("wake_key"), sql!("wakes")]);
     }
     if !group.enqueues.is_empty() {
         add(&[sql!("enqueue_many")]);

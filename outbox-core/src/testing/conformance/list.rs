@@ -105,6 +105,9 @@ macro_rules! conformance_tests {
             a_pattern_takes_every_type_that_fits,
             a_newer_worker_does_not_wait_for_another_binary,
             a_pattern_gets_events_that_waited_for_their_version,
+        }
+        $crate::__conformance_theme! {
+            $backend, unhandled:
             a_type_that_nobody_handles_waits_for_a_deploy,
             a_type_that_nobody_handles_can_be_discarded,
             a_type_that_nobody_handles_can_be_dead_lettered,
@@ -188,6 +191,7 @@ mod tests {
             include_str!("retries.rs"),
             include_str!("order.rs"),
             include_str!("handlers.rs"),
+            include_str!("unhandled.rs"),
             include_str!("dead_letters.rs"),
             include_str!("retention.rs"),
             include_str!("status.rs"),

@@ -46,6 +46,7 @@ pub mod order;
 pub mod retention;
 pub mod retries;
 pub mod status;
+pub mod unhandled;
 mod world;
 
 use std::future::Future;

@@ -67,6 +67,17 @@ pub trait Bus: Publisher {
     /// [`StoreError`]; the lease ends when it ends.
     async fn extend(&self, receipts: &[Receipt]) -> Result<(), StoreError>;
 
+    /// Says that one of several handlers has finished with an event that is still in hand for the others, so that it may
+    /// get later events of the key at once. The default does nothing: they come when the event is settled.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]; they come when the event is settled.
+    async fn progressed(&self, receipt: &Receipt) -> Result<(), StoreError> {
+        let _ = receipt;
+        Ok(())
+    }
+
     /// Returns when there may be something to receive. A signal that comes between two calls is not lost. The default
     /// never returns: the worker polls.
     async fn wake(&self) {

@@ -38,6 +38,10 @@ impl<B: Bus + ?Sized> Bus for Arc<B> {
         (**self).extend(receipts).await
     }
 
+    async fn progressed(&self, receipt: &Receipt) -> Result<(), StoreError> {
+        (**self).progressed(receipt).await
+    }
+
     async fn wake(&self) {
         (**self).wake().await;
     }

@@ -206,6 +206,11 @@ impl Bus for SqliteBus {
         self.shared.store.writer()?.ask(|reply| Command::Extend { receipts, reply }).await
     }
 
+    async fn progressed(&self, receipt: &Receipt) -> Result<(), StoreError> {
+        let receipt = receipt.clone();
+        self.shared.store.writer()?.ask(|reply| Command::Progress { receipt, reply }).await
+    }
+
     async fn wake(&self) {
         self.shared.listener.woken().await;
     }

@@ -66,6 +66,38 @@ async fn every_event_of_a_committed_transaction_is_handled_once_by_each_handler(
     running.await.unwrap().unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_handler_keeps_no_other_from_the_next_event_of_a_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store(&directory).await;
+    let (go, shutdown) = (CancellationToken::new(), CancellationToken::new());
+    let slow = go.clone();
+    let worker = Worker::builder(store.bus(), store.ledger())
+        .only_given_handlers()
+        .runtime_handler(RuntimeHandler::new("quick", "test.*", |_, _| async { Ok::<(), String>(()) }))
+        .runtime_handler(RuntimeHandler::new("slow", "test.*", move |_, _| {
+            let slow = slow.clone();
+            async move {
+                slow.cancelled().await;
+                Ok::<(), String>(())
+            }
+        }))
+        .build()
+        .unwrap();
+    let running = tokio::spawn({
+        let shutdown = shutdown.clone();
+        async move { worker.run(shutdown).await }
+    });
+    let events = (0..3).map(|n| NewEvent::raw("test.happened", n.to_string()).key("k"));
+    store.enqueue_all(events.collect()).await.unwrap();
+    let quick = "SELECT count(*) = 3 FROM processed_events WHERE handler = 'quick' AND status = 'done'";
+    until(store.pool(), quick).await;
+    go.cancel();
+    until(store.pool(), "SELECT count(*) = 3 FROM event_queue WHERE status = 'done'").await;
+    shutdown.cancel();
+    running.await.unwrap().unwrap();
+}
+
 #[derive(Serialize, Deserialize, Event)]
 #[event(type = "counter.raised", key = "name", crate = outbox_core)]
 struct Raised {

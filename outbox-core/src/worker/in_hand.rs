@@ -81,8 +81,13 @@ impl InHand {
         let span = telemetry::handle_span(&handler.name, &self.envelope);
         let run = HandlerRun::new(Arc::clone(self), Arc::clone(&handler), granted, slot);
         let end = handler.handler.run(run).instrument(span).await;
-        self.outstanding.fetch_sub(1, Ordering::AcqRel);
-        end.unwrap_or_else(|end| end)
+        let end = end.unwrap_or_else(|end| end);
+        let others_go_on = self.outstanding.fetch_sub(1, Ordering::AcqRel) > 1;
+        if others_go_on && self.envelope.key.is_some() && matches!(end, RunEnd::Done | RunEnd::Dead { .. }) {
+            // What this handler may now get of the key need not wait for the others. If this fails, it does.
+            let _ = self.worker.bus.progressed(&self.receipt).await;
+        }
+        end
     }
 
     /// Whether bus and ledger share a store, so that the last run's mark and the settlement can be sent together.

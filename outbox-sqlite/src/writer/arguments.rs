@@ -32,9 +32,7 @@ pub(super) fn arguments(group: &Group, now: Timestamp) -> [Option<String>; 8] {
                 format!(r#"{{"owner":"{owner}","handlers":{handlers},"anyone":0}}"#)
             })
             .or_else(|| Some(r#"{"handlers":[],"anyone":1}"#.to_owned())),
-        some(group.extensions.is_empty(), &|| {
-            array(group.extensions.iter().flat_map(|(receipts, _)| receipts).map(|r| (row(r), &*r.token)))
-        }),
+        some(group.extensions.is_empty() && group.progressed.is_empty(), &|| json(&InHand::of(group))),
         some(group.claims.is_empty(), &|| {
             array(group.claims.iter().enumerate().map(|(n, (request, _))| claimed(n, request)))
         }),
@@ -195,6 +193,23 @@ fn item<'a>(receipt: &'a Receipt, settlement: &'a Settlement) -> Item<'a> {
         Settlement::Dead { reason } => ("dead", None, Some(&**reason)),
     };
     (row(receipt), &receipt.token, kind, at, error)
+}
+
+/// Rows in hand, for `extend.sql` and `progress_touched.sql`.
+#[derive(Serialize)]
+struct InHand<'a> {
+    extended: Vec<(i64, &'a str)>,
+    progressed: Vec<(i64, &'a str)>,
+}
+
+impl<'a> InHand<'a> {
+    fn of(group: &'a Group) -> Self {
+        let of = |receipt: &'a Receipt| (row(receipt), &*receipt.token);
+        Self {
+            extended: group.extensions.iter().flat_map(|(receipts, _)| receipts).map(of).collect(),
+            progressed: group.progressed.iter().map(|(receipt, _)| receipt).map(of).collect(),
+        }
+    }
 }
 
 /// For `claim_pairs.sql` and `claim_result.sql`.

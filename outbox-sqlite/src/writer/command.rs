@@ -24,6 +24,7 @@ pub(crate) enum Command {
     Renew { token: ClaimToken, lease: Duration, reply: LedgerReply },
     Settle { subscriber: Arc<Subscriber>, items: Vec<SettleItem>, reply: Reply<()> },
     Extend { receipts: Vec<Receipt>, reply: Reply<()> },
+    Progress { receipt: Receipt, reply: Reply<()> },
     Enqueue { events: Vec<ReadyEvent>, reply: Reply<Vec<Enqueued>> },
     Job { job: Job, reply: Reply<()> },
 }
@@ -87,7 +88,10 @@ impl Command {
             Self::Change { reply, .. } | Self::Renew { reply, .. } => {
                 drop(reply.send(Err(failure.clone().into())));
             }
-            Self::Settle { reply, .. } | Self::Extend { reply, .. } | Self::Job { reply, .. } => {
+            Self::Settle { reply, .. }
+            | Self::Extend { reply, .. }
+            | Self::Progress { reply, .. }
+            | Self::Job { reply, .. } => {
                 drop(reply.send(Err(failure.clone())));
             }
             Self::Enqueue { reply, .. } => drop(reply.send(Err(failure.clone()))),

@@ -88,7 +88,8 @@ impl Group {
         for (_, _, reply) in self.settlements {
             let _ = reply.send(Ok(()));
         }
-        for (_, reply) in self.extensions {
+        let extended = self.extensions.into_iter().map(|(_, reply)| reply);
+        for reply in extended.chain(self.progressed.into_iter().map(|(_, reply)| reply)) {
             let _ = reply.send(Ok(()));
         }
         let mut fresh: HashSet<String> = results.enqueued.into_iter().collect();

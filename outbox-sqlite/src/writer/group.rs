@@ -23,6 +23,8 @@ pub(super) struct Group {
     pub(super) renewals: Vec<(ClaimToken, Duration, LedgerReply)>,
     pub(super) settlements: Vec<(Arc<Subscriber>, Vec<SettleItem>, Reply<()>)>,
     pub(super) extensions: Vec<(Vec<Receipt>, Reply<()>)>,
+    /// Events in hand with which one of several handlers has finished.
+    pub(super) progressed: Vec<(Receipt, Reply<()>)>,
     pub(super) enqueues: Vec<(Vec<ReadyEvent>, Reply<Vec<Enqueued>>)>,
     pub(super) job: Option<(Job, Reply<()>)>,
     pairs: HashSet<(Uuid, Arc<str>)>,
@@ -44,6 +46,7 @@ impl Group {
             Command::Renew { token, lease, reply } => self.renewals.push((token, lease, reply)),
             Command::Settle { subscriber, items, reply } => self.settlements.push((subscriber, items, reply)),
             Command::Extend { receipts, reply } => self.extensions.push((receipts, reply)),
+            Command::Progress { receipt, reply } => self.progressed.push((receipt, reply)),
             Command::Enqueue { events, reply } => self.enqueues.push((events, reply)),
             Command::Job { job, reply } => self.job = Some((job, reply)),
         }
@@ -122,12 +125,15 @@ impl Group {
         });
         let extensions =
             self.extensions.into_iter().map(|(receipts, reply)| Command::Extend { receipts, reply });
+        let progressed =
+            self.progressed.into_iter().map(|(receipt, reply)| Command::Progress { receipt, reply });
         let enqueues = self.enqueues.into_iter().map(|(events, reply)| Command::Enqueue { events, reply });
         let job = self.job.map(|(job, reply)| Command::Job { job, reply });
         renewals
             .chain(extensions)
             .chain(changes)
             .chain(settlements)
+            .chain(progressed)
             .chain(enqueues)
             .chain(receive)
             .chain(claims)

@@ -49,6 +49,9 @@ pub(super) fn text(group: &Group, marks_may_come_late: bool) -> String {
         }
         add(&[sql!("wake_key"), sql!("wakes")]);
     }
+    if !group.progressed.is_empty() {
+        add(&[sql!("clear_touched"), sql!("progress_touched"), sql!("wake_key"), sql!("wakes")]);
+    }
     if !group.enqueues.is_empty() {
         add(&[sql!("enqueue_many")]);
     }

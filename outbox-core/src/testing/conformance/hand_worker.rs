@@ -181,6 +181,11 @@ impl Taken {
         self.settle(Settlement::Done).await;
     }
 
+    /// Says that one of the handlers has finished, while others run.
+    pub(super) async fn progressed(&self) {
+        self.bus.progressed(&self.receipt).await.expect("told");
+    }
+
     pub(super) async fn settle(&self, settlement: Settlement) {
         self.bus.settle(vec![(self.receipt.clone(), settlement)]).await.expect("settled");
     }

@@ -73,6 +73,7 @@ macro_rules! conformance_tests {
             the_order_of_a_key_holds_across_workers,
             a_dead_worker_does_not_break_the_order,
             a_failed_handler_holds_back_only_itself,
+            a_slow_handler_holds_back_only_itself,
             the_order_spans_the_types_of_a_handler,
             a_delayed_event_holds_back_later_ones_of_its_key,
             after_a_dead_letter_the_key_goes_on,

@@ -76,6 +76,18 @@ pub async fn a_failed_handler_holds_back_only_itself(world: World) {
     assert_eq!((second.event.id, second.handlers()), (ids[1], vec!["a".to_owned()]));
 }
 
+/// Nor does one that still runs: a handler that has finished goes on with the key.
+pub async fn a_slow_handler_holds_back_only_itself(world: World) {
+    let worker = world.worker([handler("quick", "t"), handler("slow", "t")]).await;
+    let ids = world.enqueue_all([keyed("k"), keyed("k")]).await;
+    let first = worker.take_one().await;
+    worker.finds_nothing().await;
+    world.ledger.done(first.claim("quick")).await.unwrap();
+    first.progressed().await;
+    let second = worker.take_one().await;
+    assert_eq!((second.event.id, second.handlers()), (ids[1], vec!["quick".to_owned()]));
+}
+
 /// A handler of several types gets the events of a key in order across them; one of a single type does not wait for
 /// types that it does not handle.
 pub async fn the_order_spans_the_types_of_a_handler(world: World) {

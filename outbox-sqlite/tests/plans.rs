@@ -19,6 +19,7 @@ const WRITE_PATH: &[&str] = &[
     "held",
     "mark_done",
     "next_due",
+    "progress",
     "receive",
     "renew",
     "requeue",

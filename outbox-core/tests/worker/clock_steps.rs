@@ -2,7 +2,7 @@
 
 use outbox_core::{Clock, EventState, NewEvent};
 
-use crate::support::{Bench, Runs, closed_gate, eventually, seconds};
+use crate::support::{Bench, Runs, closed_gate, seconds};
 
 #[tokio::test]
 async fn after_the_clock_was_set_back_an_hour_the_next_event_is_handled_at_once() {
@@ -43,12 +43,7 @@ async fn a_running_handler_survives_a_clock_that_is_set_back() {
     runs.until(1).await;
     bench.clock.set(bench.clock.now().before(seconds(3_600)));
     for _ in 0..5 {
-        bench.clock.advance(seconds(20));
-        let expected = bench.store.now().after(seconds(60));
-        eventually("the lease is renewed", async || {
-            bench.progress(id, "h").await.lease_until == Some(expected)
-        })
-        .await;
+        bench.until_renewed(id).await;
     }
     gate.add_permits(1);
     bench.until_state(id, EventState::Done).await;

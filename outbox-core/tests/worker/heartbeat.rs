@@ -32,12 +32,7 @@ async fn a_long_handler_is_renewed_and_runs_once() {
     let id = bench.enqueue(NewEvent::raw("t", "{}")).await;
     runs.until(1).await;
     for _ in 0..15 {
-        bench.clock.advance(seconds(20));
-        let expected = bench.store.now().after(seconds(60));
-        eventually("the lease is renewed", async || {
-            bench.progress(id, "h").await.lease_until == Some(expected)
-        })
-        .await;
+        bench.until_renewed(id).await;
     }
     gate.add_permits(1);
     bench.until_state(id, EventState::Done).await;

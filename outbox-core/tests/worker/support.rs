@@ -79,6 +79,16 @@ impl Bench {
             .await;
     }
 
+    /// Lets the time of a beat pass, and waits until the claim of handler `h` is valid for a whole lease again.
+    pub(crate) async fn until_renewed(&self, event_id: EventId) {
+        self.clock.advance(seconds(20));
+        let expected = Some(self.store.now().after(seconds(60)));
+        eventually("the lease is renewed", async || {
+            self.progress(event_id, "h").await.lease_until == expected
+        })
+        .await;
+    }
+
     pub(crate) async fn until_all_done(&self, events: &[EventId]) {
         for id in events {
             self.until_state(*id, EventState::Done).await;

@@ -1,16 +1,37 @@
 //! What an operator may ask of a store, and do to it.
 
-use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::{EventId, Explanation, Retention, StoreError, Timestamp, Waiting};
+use crate::{EventId, EventState, Explanation, Retention, StoreError, Timestamp, Waiting};
 
 /// Looks into a store and repairs it by hand. Every backend implements it alike.
 ///
 /// Calls that change many rows do so in short steps, so that writers get their turn in between; each returns how many
 /// rows it changed.
+///
+/// ```
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// use outbox_core::{Admin, DeadLetterFilter, EventState, MemoryOutbox, NewEvent};
+///
+/// let store = MemoryOutbox::new();
+/// let id = store.enqueue_all(vec![NewEvent::raw("movie.added", "{}")]).await?[0].id;
+///
+/// let admin = store.admin();
+/// assert_eq!(admin.status().await?.count(EventState::Pending), 1);
+/// let explanation = admin.explain(id).await?.ok_or("unknown")?;
+/// assert!(explanation.to_string().contains("waits for any handler of movie.added"));
+///
+/// let posters = DeadLetterFilter { handler: Some("poster_sync".to_owned()), ..DeadLetterFilter::default() };
+/// for letter in admin.dead_letters(&posters, 100).await? {
+///     println!("{} after {} attempts: {}", letter.event_id, letter.attempts, letter.reason);
+/// }
+/// assert_eq!(admin.retry(&posters).await?, 0);
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+/// ```
 #[async_trait]
 pub trait Admin: Send + Sync + 'static {
     /// Counts per type and state, ages, and what waits for whom.
@@ -77,90 +98,10 @@ pub trait Admin: Send + Sync + 'static {
     async fn forget_handler(&self, name: &str) -> Result<u64, StoreError>;
 }
 
-/// State of an event's queue row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum EventState {
-    /// Waits for a worker.
-    Pending,
-    /// In a worker's hands.
-    Processing,
-    /// Every handler has finished.
-    Done,
-    /// Every handler has finished or given up, and at least one gave up.
-    DeadLettered,
-}
-
-impl EventState {
-    /// The word that the tables hold.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Processing => "processing",
-            Self::Done => "done",
-            Self::DeadLettered => "dead_lettered",
-        }
-    }
-
-    /// The state of that word.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Pending, Self::Processing, Self::Done, Self::DeadLettered]
-            .into_iter()
-            .find(|state| state.as_str() == word)
-    }
-}
-
-impl fmt::Display for EventState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// State of a handler's work on an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ClaimState {
-    /// A worker runs it, or did when its lease began.
-    InProgress,
-    /// It is due again at some time.
-    Released,
-    /// It has finished.
-    Done,
-    /// It has given up.
-    Dead,
-}
-
-impl ClaimState {
-    /// The word that the tables hold.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::InProgress => "in_progress",
-            Self::Released => "released",
-            Self::Done => "done",
-            Self::Dead => "dead",
-        }
-    }
-
-    /// The state of that word.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::InProgress, Self::Released, Self::Done, Self::Dead]
-            .into_iter()
-            .find(|state| state.as_str() == word)
-    }
-}
-
-impl fmt::Display for ClaimState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
 /// How a store is doing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
-    /// Events per type and state, by type.
+    /// Events per type and state, in the order of types; what is none is not listed.
     pub counts: Vec<TypeCount>,
     /// (event, handler) pairs that have given up.
     pub dead_letters: u64,
@@ -181,11 +122,11 @@ impl Status {
 /// How many events of a type are in a state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeCount {
-    /// The type.
+    /// Type of the events.
     pub event_type: String,
-    /// The state.
+    /// State that they are in.
     pub state: EventState,
-    /// How many.
+    /// How many there are, at least one.
     pub events: u64,
     /// Creation of the oldest of them.
     pub oldest: Option<Timestamp>,
@@ -200,15 +141,15 @@ pub struct TypeCount {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeadLetterFilter {
-    /// Of this event.
+    /// Those of this event.
     pub event_id: Option<EventId>,
-    /// Of this type.
+    /// Those of events of exactly this type; not a pattern.
     pub event_type: Option<String>,
-    /// Of this handler.
+    /// Those of this handler. Events that were dead-lettered as a whole have none.
     pub handler: Option<String>,
-    /// Whose reason contains this text (case counts).
+    /// Those whose reason contains this text; upper and lower case differ.
     pub error_contains: Option<String>,
-    /// That have been dead for at least this long.
+    /// Those that have been dead for at least this long.
     pub dead_for: Option<Duration>,
 }
 
@@ -223,9 +164,9 @@ pub struct DeadLetter {
     pub key: Option<String>,
     /// The handler; `None` if the event was dead-lettered as a whole, as by a relay or for want of any handler.
     pub handler: Option<String>,
-    /// Attempts spent.
+    /// Attempts spent; 0 if the event was dead-lettered as a whole.
     pub attempts: u32,
-    /// Why.
+    /// The last failure, with its causes.
     pub reason: String,
     /// When it gave up.
     pub died_at: Timestamp,
@@ -236,9 +177,9 @@ pub struct DeadLetter {
 /// What a pruning deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Queue rows.
+    /// Rows of the queue.
     pub events: u64,
-    /// Ledger rows.
+    /// Rows of the ledger.
     pub claims: u64,
 }
 

@@ -21,7 +21,7 @@ pub enum EnqueueError {
     Invalid(#[from] InvalidEvent),
     /// The connection has no open transaction, so the event would be written apart from the data it tells of.
     #[error(
-        "no transaction is open on this connection: begin one with sqlx (`pool.begin_with(\"BEGIN IMMEDIATE\")`), so that the event is written together with the data it tells of, or use `store.enqueue(event)` if no data belongs to it"
+        "no transaction is open on this connection: begin one (`store.begin()`, or sqlx's `pool.begin_with(\"BEGIN IMMEDIATE\")`), so that the event is written together with the data it tells of, or use `store.enqueue(event)` if no data belongs to it"
     )]
     NoTransaction,
     /// `store.enqueue` was called while this task holds a transaction of the store, which it would wait for.
@@ -40,13 +40,14 @@ pub enum EnqueueError {
 /// inferred.
 ///
 /// ```ignore
-/// let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
+/// let mut tx = store.begin().await?; // or any transaction of sqlx on this database
 /// sqlx::query("INSERT INTO movie (id) VALUES (1)").execute(&mut *tx).await?;
 /// tx.enqueue(&movie_added).await?;
 /// tx.commit().await?;
 /// ```
 pub trait Enqueue<B>: Send {
-    /// Writes `events`, in order, in one statement. A duplicate id is reported and never aborts the transaction.
+    /// Writes `events`, in order, in one statement (several, if they are very many). A duplicate id is reported and never
+    /// aborts the transaction. Returns what became of each, in the same order.
     ///
     /// # Errors
     ///
@@ -80,7 +81,7 @@ pub trait Enqueue<B>: Send {
 /// [`EnqueueError`]; if one event is invalid, none is written.
 ///
 /// ```ignore
-/// enqueue_events(&mut *tx, [NewEvent::new(&a)?, NewEvent::new(&b)?.after(Duration::from_secs(60))]).await?;
+/// enqueue_events(&mut tx, [NewEvent::new(&a)?, NewEvent::new(&b)?.after(Duration::from_secs(60))]).await?;
 /// ```
 pub async fn enqueue_events<B, T: Enqueue<B> + ?Sized>(
     transaction: &mut T,

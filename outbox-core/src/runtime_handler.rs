@@ -6,7 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::handler::{AnyHandler, Code, Terms};
+use crate::any_handler::{AnyHandler, Code};
+use crate::handler::Terms;
 use crate::{Delivery, HandlerFailure, HandlerRun, IntoHandlerResult, OnDead, RunFuture};
 
 type Call = dyn Fn(String, Delivery) -> Pin<Box<dyn Future<Output = Result<(), HandlerFailure>> + Send>>

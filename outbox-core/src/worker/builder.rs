@@ -13,7 +13,7 @@ use super::heartbeat::Heartbeat;
 use super::setting::InvalidSetting;
 use super::settings::WorkerSettings;
 use super::shared::{WorkerHandler, WorkerShared};
-use crate::handler::{AnyHandler, Code};
+use crate::any_handler::{AnyHandler, Code};
 use crate::telemetry::HandlerMetrics;
 use crate::{Bus, Handler, Ledger, Registry, RuntimeHandler, SharedClock, StateMap, SystemClock, limits};
 

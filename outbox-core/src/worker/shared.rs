@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::health::HealthState;
 use super::heartbeat::Heartbeat;
-use crate::handler::AnyHandler;
+use crate::any_handler::AnyHandler;
 use crate::telemetry::HandlerMetrics;
 use crate::{Backoff, Bus, Ledger, SharedClock, StateMap, SubscribedHandler};
 

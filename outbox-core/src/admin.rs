@@ -164,7 +164,7 @@ pub struct DeadLetter {
     pub key: Option<String>,
     /// The handler; `None` if the event was dead-lettered as a whole, as by a relay or for want of any handler.
     pub handler: Option<String>,
-    /// Attempts spent; 0 if the event was dead-lettered as a whole.
+    /// Attempts spent by the handler; of an event as a whole, those that a relay counted.
     pub attempts: u32,
     /// The last failure, with its causes.
     pub reason: String,

@@ -1,7 +1,13 @@
 //! Outbox, queue and ledger of `outbox` on SQLite.
 //!
-//! Start at [`SqliteOutbox`]; enqueue through [`Enqueue`](outbox_core::Enqueue), which this crate implements for sqlx's
-//! transactions; take [`SqliteTx`] in a handler to commit its effect together with its ledger mark.
+//! * [`SqliteOutbox`] is the store: [`connect`](SqliteOutbox::connect), or [`new`](SqliteOutbox::new) with a pool of the
+//!   application's; [`migrate`](SqliteOutbox::migrate); then [`begin`](SqliteOutbox::begin) to write, and
+//!   [`bus`](SqliteOutbox::bus) and [`ledger`](SqliteOutbox::ledger) for a worker.
+//! * [`Enqueue`](outbox_core::Enqueue) is implemented for sqlx's transactions and for [`SqliteTx`], the store's own.
+//! * A handler that takes `&mut SqliteTx<'_>` commits its effect together with its ledger mark.
+//!
+//! All writes of one store pass one connection, in order; those of other connections and processes meet them at SQLite's
+//! lock, as always. So make one store per database and process, and clone it.
 
 mod admin;
 mod begin;

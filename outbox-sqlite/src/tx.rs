@@ -26,7 +26,13 @@ use crate::wake::WakeHub;
 /// handler writes. `tx.enqueue(&event)` makes follow-up events with ids derived from the cause: a re-run enqueues nothing
 /// twice. Such a handler has a timeout of 2 s by default.
 ///
-/// ```ignore
+/// ```
+/// # extern crate outbox_core as outbox;
+/// # use outbox_core::{Event, event_handler};
+/// # use outbox_sqlite::SqliteTx;
+/// # #[derive(serde::Serialize, serde::Deserialize, Event)]
+/// # #[event(type = "movie.added")]
+/// # struct MovieAdded { movie_id: String, title: String }
 /// #[event_handler(name = "search_index")]
 /// async fn search_index(event: MovieAdded, tx: &mut SqliteTx<'_>) -> Result<(), sqlx::Error> {
 ///     sqlx::query("INSERT INTO movie_search (id, title) VALUES ($1, $2)")
@@ -36,6 +42,7 @@ use crate::wake::WakeHub;
 ///         .await?;
 ///     Ok(())
 /// }
+/// # fn main() {}
 /// ```
 ///
 /// **The application** begins one with [`SqliteOutbox::begin`](crate::SqliteOutbox::begin) and ends it with

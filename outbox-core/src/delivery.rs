@@ -13,11 +13,19 @@ type FollowUps = HashMap<(String, Option<String>), u32>;
 
 /// The delivery that is being handled. A handler asks for it by an argument of this type.
 ///
-/// ```ignore
+/// ```
+/// # extern crate outbox_core as outbox;
+/// use outbox::{Delivery, Event, EventId, event_handler};
+///
+/// # #[derive(serde::Serialize, serde::Deserialize, Event)]
+/// # #[event(type = "movie.added")]
+/// # struct MovieAdded { title: String }
+/// # async fn send(_: &MovieAdded, _: EventId) -> Result<(), String> { Ok(()) }
 /// #[event_handler(name = "mailer")]
-/// async fn mailer(event: MovieAdded, delivery: Delivery) -> anyhow::Result<()> {
+/// async fn mailer(event: MovieAdded, delivery: Delivery) -> Result<(), String> {
 ///     send(&event, delivery.event_id).await // the event id as the remote side's idempotency key
 /// }
+/// # fn main() {}
 /// ```
 #[derive(Debug, Clone)]
 pub struct Delivery {

@@ -39,11 +39,24 @@ pub enum EnqueueError {
 /// `B` is a marker of the backend, which lets each backend implement the trait for a foreign transaction type; it is
 /// inferred.
 ///
-/// ```ignore
-/// let mut tx = store.begin().await?; // or any transaction of sqlx on this database
-/// sqlx::query("INSERT INTO movie (id) VALUES (1)").execute(&mut *tx).await?;
-/// tx.enqueue(&movie_added).await?;
-/// tx.commit().await?;
+/// Code that writes data and its event takes the transaction of the one store that it works with, such as `SqliteTx`. What
+/// only tells of something can do so for every store:
+///
+/// ```
+/// # extern crate outbox_core as outbox;
+/// use outbox::{Enqueue, EnqueueError, Event};
+///
+/// #[derive(serde::Serialize, serde::Deserialize, Event)]
+/// #[event(type = "movie.added")]
+/// struct MovieAdded {
+///     title: String,
+/// }
+///
+/// async fn tell<B>(title: &str, tx: &mut impl Enqueue<B>) -> Result<(), EnqueueError> {
+///     let written = tx.enqueue(&MovieAdded { title: title.to_owned() }).await?;
+///     println!("{}", written.id); // to be handled once the transaction has committed
+///     Ok(())
+/// }
 /// ```
 pub trait Enqueue<B>: Send {
     /// Writes `events`, in order, in one statement (several, if they are very many). A duplicate id is reported and never
@@ -80,8 +93,16 @@ pub trait Enqueue<B>: Send {
 ///
 /// [`EnqueueError`]; if one event is invalid, none is written.
 ///
-/// ```ignore
-/// enqueue_events(&mut tx, [NewEvent::new(&a)?, NewEvent::new(&b)?.after(Duration::from_secs(60))]).await?;
+/// ```
+/// use std::time::Duration;
+/// use outbox_core::{Enqueue, EnqueueError, NewEvent, enqueue_events};
+///
+/// async fn remind<B>(tx: &mut impl Enqueue<B>) -> Result<(), EnqueueError> {
+///     let now = NewEvent::raw("order.placed", r#"{"order":7}"#);
+///     let tomorrow = NewEvent::raw("order.unpaid", r#"{"order":7}"#).after(Duration::from_secs(86_400));
+///     enqueue_events(tx, [now, tomorrow]).await?;
+///     Ok(())
+/// }
 /// ```
 pub async fn enqueue_events<B, T: Enqueue<B> + ?Sized>(
     transaction: &mut T,

@@ -1,10 +1,7 @@
 //! The list of cases, and the macro that makes a test of each.
 
 /// Runs the [conformance suite](crate::testing::conformance) against a backend: one test per case, in a module per theme.
-///
-/// ```ignore
-/// outbox_core::conformance_tests!(MyBackend);
-/// ```
+/// `outbox_core::conformance_tests!(MyBackend);` is all; the suite's page shows how a backend is opened.
 #[macro_export]
 macro_rules! conformance_tests {
     ($backend:ty) => {

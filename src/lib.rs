@@ -64,6 +64,7 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/events.md")]
 #[doc = include_str!("../docs/handlers.md")]
+#[doc = include_str!("../docs/operations.md")]
 #[doc = include_str!("../docs/testing.md")]
 struct Guides;
 

@@ -27,7 +27,7 @@ use outbox_sqlite::{MigrateError, SqliteOptions, SqliteOutbox};
 /// # #[derive(Clone)] struct Posters;
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// let app = outbox::App::from_env().await?;
-/// let store = app.store().clone(); // enqueue on `store.pool()`
+/// let store = app.store().clone(); // to write with: `store.begin()`
 /// app.worker(|builder| builder.state(Posters)).run_until_signal().await?;
 /// # Ok(())
 /// # }

@@ -179,7 +179,7 @@ async fn beside_a_worker_that_drains_a_backlog_the_turn_comes_after_a_few_events
 #[tokio::test]
 async fn a_task_that_waits_for_itself_is_told_so() {
     let database = Database::new();
-    let options = SqliteOptions { busy_timeout: Duration::from_millis(50), ..SqliteOptions::default() };
+    let options = SqliteOptions { busy_timeout: Duration::from_millis(300), ..SqliteOptions::default() };
     let store = open_with(&database, options).await;
     let tx = store.begin().await.unwrap();
     let error = store.begin().await.unwrap_err();

@@ -156,11 +156,11 @@ pub struct DeadLetterFilter {
 /// A handler that has given up on an event, or an event that was dead-lettered as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadLetter {
-    /// The event.
+    /// Identity of the event.
     pub event_id: EventId,
-    /// Its type.
+    /// Type of the event.
     pub event_type: String,
-    /// Its key.
+    /// Key within which its order is kept.
     pub key: Option<String>,
     /// The handler; `None` if the event was dead-lettered as a whole, as by a relay or for want of any handler.
     pub handler: Option<String>,

@@ -18,7 +18,7 @@ use std::time::Duration;
 pub struct Backoff {
     /// Delay after the first failure.
     pub base: Duration,
-    /// Longest delay.
+    /// What no delay exceeds, however many failures there were.
     pub cap: Duration,
 }
 

@@ -128,9 +128,9 @@ impl StoreId {
 /// The handlers of one worker, as its bus needs to know them.
 #[derive(Debug, Clone)]
 pub struct Subscription {
-    /// The worker process.
+    /// Id of the worker process, as it stands in its claims.
     pub owner: Uuid,
-    /// The handlers.
+    /// What it can run.
     pub handlers: Vec<SubscribedHandler>,
     /// Whether the worker's ledger is of this bus's own store. The bus then claims in the ledger as it receives, and
     /// fills [`Received::claims`].
@@ -167,7 +167,7 @@ pub enum OnDead {
 /// An event in our hands.
 #[derive(Debug, Clone)]
 pub struct Received {
-    /// The event.
+    /// What was published.
     pub envelope: Arc<Envelope>,
     /// What to settle it with.
     pub receipt: Receipt,
@@ -194,12 +194,12 @@ pub enum Settlement {
     Retry {
         /// The earliest due time.
         at: Timestamp,
-        /// What failed.
+        /// The failure of one of them, for the row's `last_error`.
         error: String,
     },
     /// Nothing was tried; it is to come again at `until`. Spends no attempt.
     Defer {
-        /// When.
+        /// When to deliver it again at the earliest.
         until: Timestamp,
     },
     /// It is to be dead-lettered as a whole.

@@ -84,7 +84,7 @@ impl fmt::Display for Timestamp {
 /// Applications use [`SystemClock`] without knowing; tests pass a [`ManualClock`] and move it instead of sleeping.
 #[async_trait::async_trait]
 pub trait Clock: Send + Sync + fmt::Debug + 'static {
-    /// The present moment.
+    /// The present moment on the wall clock, which may be set back.
     fn now(&self) -> Timestamp;
 
     /// Time that has passed since some fixed moment. Never goes back, whatever happens to [`now`](Clock::now).

@@ -7,19 +7,19 @@ use crate::{ClaimState, EventId, EventState, Headers, Timestamp, WaitReason};
 /// All that a store knows about an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// The event.
+    /// Identity of the event.
     pub event_id: EventId,
-    /// Its type.
+    /// Its type; empty if only the ledger still knows it.
     pub event_type: String,
-    /// Version of its payload.
+    /// Version of its payload; 0 if only the ledger still knows it.
     pub version: u32,
-    /// Its key.
+    /// Key within which its order is kept.
     pub key: Option<String>,
     /// State of its queue row; `None` if only the ledger still knows it.
     pub state: Option<EventState>,
     /// The payload, as written.
     pub payload: String,
-    /// Headers.
+    /// Headers, names in lower case.
     pub headers: Headers,
     /// What it waits for beside a free worker.
     pub waits_for: Option<WaitReason>,
@@ -34,13 +34,13 @@ pub struct Explanation {
 /// How far a handler is with an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandlerProgress {
-    /// The handler.
+    /// Name of the handler.
     pub handler: String,
     /// `None`: it has not begun.
     pub state: Option<ClaimState>,
-    /// Attempts spent.
+    /// Attempts begun so far, since the last redrive.
     pub attempts: u32,
-    /// The worker that holds or held the claim.
+    /// Id of the worker process that holds or held the claim.
     pub owner: Option<String>,
     /// When the last attempt began.
     pub started_at: Option<Timestamp>,
@@ -48,18 +48,18 @@ pub struct HandlerProgress {
     pub lease_until: Option<Timestamp>,
     /// When it finished or gave up.
     pub processed_at: Option<Timestamp>,
-    /// Its last failure.
+    /// Its last failure with its causes, also after a later attempt succeeded.
     pub last_error: Option<String>,
 }
 
 /// One line of a timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimelineEntry {
-    /// When.
+    /// When it happened, or will: a lease's end and a due time lie ahead.
     pub at: Timestamp,
     /// The handler it is about; `None`: the event itself.
     pub handler: Option<String>,
-    /// What happened.
+    /// What happened, in words for people: not to be parsed.
     pub what: String,
 }
 
@@ -121,7 +121,7 @@ impl HandlerProgress {
 /// How an event's row in the queue ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventEnd<'a> {
-    /// When.
+    /// When it was settled.
     pub at: Timestamp,
     /// Done or dead-lettered.
     pub state: EventState,

@@ -69,9 +69,9 @@ pub trait Ledger: Send + Sync + 'static {
 /// Who asks for which claim, and on what terms.
 #[derive(Debug, Clone)]
 pub struct ClaimRequest {
-    /// The event.
+    /// Event to be handled.
     pub event_id: EventId,
-    /// The handler.
+    /// Name of the handler that is to run.
     pub handler: Arc<str>,
     /// The worker process that asks.
     pub owner: Uuid,
@@ -102,9 +102,9 @@ pub enum Claim {
 /// (`owner`, `started_at`) is unique per claim, since `started_at` grows with each claim of the same pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimToken {
-    /// The event.
+    /// Event that is being handled.
     pub event_id: EventId,
-    /// The handler.
+    /// Name of the handler that runs.
     pub handler: Arc<str>,
     /// The worker process that holds the claim.
     pub owner: Uuid,

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Events that wait for something other than a free worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// For what.
+    /// What they wait for.
     pub reason: WaitReason,
     /// How many events.
     pub events: u64,
@@ -26,14 +26,14 @@ pub enum WaitReason {
     Handler(String),
     /// A worker that knows this version of their type.
     Version {
-        /// The type.
+        /// Type of the events.
         event_type: String,
-        /// The version.
+        /// Version of their payload.
         version: u32,
     },
     /// Any handler at all for this type.
     AnyHandler {
-        /// The type.
+        /// Type of the events.
         event_type: String,
     },
     /// Earlier events of their key.

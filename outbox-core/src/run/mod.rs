@@ -39,7 +39,7 @@ pub enum RunEnd {
     AlreadyDead,
     /// It failed and is due again.
     Released {
-        /// When.
+        /// When it is due again.
         due: Timestamp,
         /// Why.
         error: String,

@@ -256,16 +256,16 @@ pub struct UpkeepReport {
     pub pruned_events: u64,
     /// Ledger rows deleted.
     pub pruned_claims: u64,
-    /// Types with waiting events that no handler is listed for.
+    /// Types with events that go on waiting, since no handler is listed for them.
     pub unhandled_types: Vec<String>,
     /// Handlers that this worker does not have and that rows wait for, with the number of rows; see
     /// [`WaitReason::Handler`](crate::WaitReason::Handler).
     pub waiting_for: Vec<(String, u64)>,
     /// Rows that were discarded or dead-lettered because nobody handles them.
     pub unhandled_rows: u64,
-    /// Rows that are due and not finished.
+    /// Rows that are due and in nobody's hands.
     pub backlog: u64,
-    /// Creation of the oldest of them.
+    /// Since when the oldest of them has been due.
     pub oldest: Option<Timestamp>,
     /// Whether there is more to do at once.
     pub more: bool,

@@ -34,8 +34,8 @@
 //! | `outbox_handler_seconds` | histogram | `handler` |
 //! | `outbox_claim_seconds` | histogram | |
 //! | `outbox_received_total` | counter | |
-//! | `outbox_backlog` | gauge: due and unfinished events | |
-//! | `outbox_lag_seconds` | gauge: age of the oldest of them | |
+//! | `outbox_backlog` | gauge: events that are due and in nobody's hands | |
+//! | `outbox_lag_seconds` | gauge: for how long the oldest of them has been due | |
 
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use tracing::Span;

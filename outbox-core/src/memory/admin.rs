@@ -101,8 +101,7 @@ impl Tables {
             let created = row.envelope.occurred_at;
             let count = counts.entry((row.envelope.event_type.clone(), row.state)).or_insert((0, created));
             *count = (count.0 + 1, count.1.min(created));
-            for reason in self.waits_for(*number, row).into_iter().chain(self.overdue_for(*number, row, now))
-            {
+            for reason in self.reasons(*number, row).into_iter().chain(self.overdue_for(*number, row, now)) {
                 *waiting.entry(reason).or_default() += 1;
             }
         }
@@ -112,7 +111,8 @@ impl Tables {
             events,
             oldest: Some(oldest),
         };
-        let due = self.queue.values().filter(|row| !row.is_finished() && self.available_at(row) <= now);
+        let is_due = |row: &&Row| !row.is_waiting() || self.available_at(row) <= now;
+        let due = self.queue.values().filter(|row| !row.is_finished()).filter(is_due);
         Status {
             counts: counts.into_iter().map(count_of).collect(),
             dead_letters: self.dead_letters(&DeadLetterFilter::default(), now).len() as u64,

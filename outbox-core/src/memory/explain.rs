@@ -46,7 +46,7 @@ fn progress_of(handler: &str, claim: &ClaimRow) -> HandlerProgress {
         attempts: claim.attempts,
         owner: Some(claim.owner.to_string()),
         started_at: Some(claim.started_at),
-        lease_until: Some(claim.lease_until),
+        lease_until: (!claim.is_finished()).then_some(claim.lease_until),
         processed_at: claim.processed_at,
         last_error: claim.last_error.clone(),
     }

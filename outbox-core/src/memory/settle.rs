@@ -47,37 +47,46 @@ impl Tables {
         self.claim_of(row, handler).map_or(row.due, |claim| row.due.max(claim.lease_until))
     }
 
-    /// When the earliest of its unfinished handlers may run.
+    /// When the earliest of its unfinished handlers may run, as far as they know its version.
     pub(super) fn available_at(&self, row: &Row) -> Timestamp {
         let listed = self.listed_for(&row.envelope.event_type);
-        let unfinished = listed.iter().filter(|(name, _)| !self.has_finished(row, name));
+        let known = listed.iter().filter(|(_, seen)| row.envelope.version <= seen.max_version);
+        let unfinished = known.filter(|(name, _)| !self.has_finished(row, name));
         unfinished.map(|(name, _)| self.due_for(row, name)).min().unwrap_or(row.due)
     }
 
-    /// What an unfinished row that nobody has in hand waits for, beside its due time and a free worker.
+    /// What an unfinished row that nobody has in hand waits for, beside its due time and a free worker; of several
+    /// handlers, the first by name.
     pub(super) fn waits_for(&self, number: u64, row: &Row) -> Option<WaitReason> {
+        self.reasons(number, row).into_iter().next()
+    }
+
+    /// The same, with every handler that it waits for.
+    pub(super) fn reasons(&self, number: u64, row: &Row) -> Vec<WaitReason> {
         if row.state != EventState::Pending {
-            return None;
+            return Vec::new();
         }
         let event_type = row.envelope.event_type.clone();
         let listed = self.listed_for(&event_type);
         if listed.is_empty() {
-            return Some(WaitReason::AnyHandler { event_type });
+            return vec![WaitReason::AnyHandler { event_type }];
         }
-        let mut unfinished = listed.iter().filter(|(name, _)| !self.has_finished(row, name)).peekable();
+        let unfinished = listed.iter().filter(|(name, _)| !self.has_finished(row, name));
         let is_held_back = |name: &str| self.is_held_back(number, row, name);
         let version = row.envelope.version;
         if unfinished.clone().all(|(_, seen)| seen.max_version < version) {
-            return Some(WaitReason::Version { event_type, version });
+            return vec![WaitReason::Version { event_type, version }];
         }
-        if unfinished.peek().is_some() && unfinished.clone().all(|(name, _)| is_held_back(name)) {
-            return Some(WaitReason::Key);
+        if unfinished.clone().all(|(name, _)| is_held_back(name)) {
+            return vec![WaitReason::Key];
         }
-        // Some worker took the event and did not have this handler.
+        // Some worker took the event and did not have these handlers.
         let has_begun = |name: &str| row.reported.contains(name) || self.claim_of(row, name).is_some();
-        let others_have_begun = listed.iter().any(|(name, _)| has_begun(name));
-        let missing = unfinished.find(|(name, _)| !has_begun(name) && !is_held_back(name));
-        missing.filter(|_| others_have_begun).map(|(name, _)| WaitReason::Handler(name.to_string()))
+        if !listed.iter().any(|(name, _)| has_begun(name)) {
+            return Vec::new();
+        }
+        let missing = unfinished.filter(|(name, _)| !has_begun(name) && !is_held_back(name));
+        missing.map(|(name, _)| WaitReason::Handler(name.to_string())).collect()
     }
 
     /// Whom an overdue event waits for with which nobody has begun, beside what [`waits_for`](Self::waits_for) tells.

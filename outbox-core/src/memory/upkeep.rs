@@ -55,7 +55,7 @@ impl Tables {
             let is_own = subscription.handlers.iter().any(|own| matches_pattern(&own.event_type, event_type));
             // An own one that is overdue waits for us, and may not have come to the others yet.
             let overdue = if is_own { Vec::new() } else { self.overdue_for(*number, row, now) };
-            for reason in self.waits_for(*number, row).into_iter().chain(overdue) {
+            for reason in self.reasons(*number, row).into_iter().chain(overdue) {
                 match reason {
                     WaitReason::AnyHandler { event_type } => drop(unhandled_types.insert(event_type)),
                     WaitReason::Handler(name) => *waiting_for.entry(name).or_default() += 1,
@@ -64,15 +64,16 @@ impl Tables {
             }
         }
         waiting_for.retain(|name, _| subscription.handlers.iter().all(|own| *own.name != **name));
-        let backlog = self.queue.values().filter(|row| !row.is_finished() && self.available_at(row) <= now);
+        let waiting = self.queue.values().filter(|row| row.is_waiting());
+        let backlog: Vec<_> = waiting.map(|row| self.available_at(row)).filter(|due| *due <= now).collect();
         UpkeepReport {
             pruned_events: pruned.events,
             pruned_claims: pruned.claims,
             unhandled_types: unhandled_types.into_iter().collect(),
             waiting_for: waiting_for.into_iter().collect(),
             unhandled_rows,
-            backlog: backlog.clone().count() as u64,
-            oldest: backlog.map(|row| row.envelope.occurred_at).min(),
+            backlog: backlog.len() as u64,
+            oldest: backlog.into_iter().min(),
             more: false,
         }
     }

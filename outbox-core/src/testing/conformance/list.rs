@@ -138,6 +138,7 @@ macro_rules! conformance_tests {
             status_counts_events_per_type_and_state,
             an_empty_store_has_an_empty_status,
             upkeep_measures_the_backlog,
+            the_backlog_is_as_old_as_its_oldest_event_is_due,
             listed_handlers_tell_when_they_were_seen,
             explain_shows_how_far_each_handler_is,
             explain_tells_a_timeline,

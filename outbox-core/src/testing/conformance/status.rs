@@ -57,6 +57,17 @@ pub async fn upkeep_measures_the_backlog(world: World) {
     assert_eq!((report.backlog, report.oldest), (0, None));
 }
 
+/// Its age counts from when the oldest was due, not from when it was written.
+pub async fn the_backlog_is_as_old_as_its_oldest_event_is_due(world: World) {
+    let worker = world.worker_for("t").await;
+    let due = world.now().after(60 * SECOND);
+    world.enqueue_all([event("t").after(60 * SECOND), event("t"), event("t").after(61 * SECOND)]).await;
+    worker.take_one().await.fail(world.now().after(62 * SECOND)).await;
+    world.pass(63 * SECOND);
+    let report = worker.maintain(Unhandled::Wait).await;
+    assert_eq!((report.backlog, report.oldest), (3, Some(due)));
+}
+
 /// The handlers that events wait for are listed with when a worker had them first and last.
 pub async fn listed_handlers_tell_when_they_were_seen(world: World) {
     let first = world.now();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use outbox_core::StoreError;
+use serde_json::{Value, json};
 use sqlx::sqlite::SqliteConnection;
 
 use crate::error::store_error;
@@ -18,24 +19,25 @@ const LOOK: Duration = Duration::from_secs(2);
 /// A worker that dies on the way leaves that to the next one.
 pub(crate) async fn list_handlers(store: &Store, subscriber: &Arc<Subscriber>) -> Result<(), StoreError> {
     let now = store.clock.now();
-    if list(store, subscriber, now.as_millis()).await? {
-        while look_again(store, subscriber, now.as_millis()).await? > 0 {}
+    let new = list(store, subscriber, now.as_millis()).await?;
+    if !new.is_empty() {
+        while look_again(store, &new, now.as_millis()).await? > 0 {}
         stranded::wake(store, subscriber, now, LOOK).await?;
         have_looked(store, subscriber, now.as_millis()).await?;
     }
     Ok(())
 }
 
-/// Whether any of them is new.
-async fn list(store: &Store, subscriber: &Arc<Subscriber>, now: i64) -> Result<bool, StoreError> {
+/// Returns the types or patterns of those that are new.
+async fn list(store: &Store, subscriber: &Arc<Subscriber>, now: i64) -> Result<Vec<String>, StoreError> {
     let handlers = subscriber.handlers.clone();
     let listed = store.writer()?.transaction(move |connection| {
         Box::pin(async move {
             let query = sqlx::query_scalar(include_str!("sql/subscribe_new.sql")).bind(&handlers);
-            let has_new: Result<bool, _> = query.fetch_one(&mut *connection).await;
-            let has_new = has_new.map_err(|e| store_error("list handlers", e))?;
-            write(connection, &handlers, now, has_new).await?;
-            Ok(has_new)
+            let new: Result<Vec<String>, _> = query.fetch_all(&mut *connection).await;
+            let new = new.map_err(|e| store_error("list handlers", e))?;
+            write(connection, &handlers, now, !new.is_empty()).await?;
+            Ok(new)
         })
     });
     listed.await
@@ -60,12 +62,13 @@ async fn write(
     Ok(())
 }
 
-/// One step: at most 1,000 rows that wait for other handlers.
-async fn look_again(store: &Store, subscriber: &Arc<Subscriber>, now: i64) -> Result<u64, StoreError> {
-    let handlers = subscriber.handlers.clone();
+/// One step: at most 1,000 rows of these types or patterns that wait for other handlers.
+async fn look_again(store: &Store, types: &[String], now: i64) -> Result<u64, StoreError> {
+    let types = types.iter().map(|event_type| json!({ "event_type": event_type })).collect::<Vec<_>>();
+    let types = Value::from(types).to_string();
     let looked = store.writer()?.transaction(move |connection| {
         Box::pin(async move {
-            let step = sqlx::query(include_str!("sql/subscribe_look_again.sql")).bind(now).bind(handlers);
+            let step = sqlx::query(include_str!("sql/subscribe_look_again.sql")).bind(now).bind(types);
             let done = step.execute(connection).await;
             Ok(done.map_err(|e| store_error("look at waiting rows again", e))?.rows_affected())
         })

@@ -167,7 +167,7 @@ impl Tables {
             claim.processed_at = None;
         }
         let row = self.queue.get_mut(&number).expect("dead letters have a row");
-        if row.is_finished() {
+        if row.state == EventState::DeadLettered {
             row.due = row.due.min(now);
             row.attempts = 0;
             row.give_back();
@@ -182,7 +182,7 @@ impl Tables {
             claim.discard(now);
         }
         let row = &self.queue[&number];
-        if row.is_finished() && self.dead_handlers(row).next().is_none() {
+        if row.state == EventState::DeadLettered && self.dead_handlers(row).next().is_none() {
             self.queue.remove(&number);
             self.claims.discard_rest(letter.event_id, now);
         }

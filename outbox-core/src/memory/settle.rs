@@ -13,7 +13,8 @@ impl Tables {
         let event_type = &row.envelope.event_type;
         let listed = self.listed_for(event_type);
         let is_finished = !listed.is_empty() && listed.iter().all(|(name, _)| self.has_finished(row, name));
-        let is_dead = self.dead_handlers(row).next().is_some();
+        // What a retired handler gave up is no reason to keep the event among the dead.
+        let is_dead = listed.iter().any(|(name, _)| self.is_dead(row, name));
         let row = self.queue.get_mut(&number).expect("looked up above");
         match (is_finished, is_dead) {
             (true, false) => row.finish(EventState::Done, now),
@@ -30,6 +31,10 @@ impl Tables {
     /// Whether the row no longer waits for that handler.
     pub(super) fn has_finished(&self, row: &Row, handler: &str) -> bool {
         row.reported.contains(handler) || self.claim_of(row, handler).is_some_and(ClaimRow::is_finished)
+    }
+
+    fn is_dead(&self, row: &Row, handler: &str) -> bool {
+        self.claim_of(row, handler).is_some_and(|claim| claim.state == ClaimState::Dead)
     }
 
     /// The handlers that have given up on the event of a row.

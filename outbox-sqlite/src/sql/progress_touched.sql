@@ -1,7 +1,8 @@
--- Rows in hand, of which one handler has finished: it may get the next event of the key (wake_key.sql).
+-- Rows of which one handler has finished while others run: it may get the next event of the key (wake_key.sql). Also those
+-- that another worker has taken over meanwhile, since what the ledger has taken counts.
 -- $7 {progressed: [[row, token]]}
 INSERT OR IGNORE INTO temp.touched (id, examined)
 SELECT q.id, 0
 FROM json_each($7, '$.progressed') AS s
 CROSS JOIN event_queue AS q ON q.id = s.value ->> 0
-WHERE q.claimed_by = s.value ->> 1 AND q.status = 'processing';
+WHERE q.status = 'processing';

@@ -249,6 +249,7 @@ impl History {
         for (claim, (ending, answer)) in endings.iter().zip(memory).enumerate() {
             self.marked(hand, claim, *ending, answer);
         }
+        self.progressed(hand).await;
         Ok(())
     }
 
@@ -264,7 +265,15 @@ impl History {
         let sqlite = speak(&self.pair.sqlite.ledger, other, ending, now).await;
         same(format!("{ending:?} for {}", one.handler), &memory, &sqlite)?;
         self.marked(hand, claim, ending, memory);
+        self.progressed(hand).await;
         Ok(())
+    }
+
+    /// The bus is told of every end of a run, also where the event was taken over meanwhile.
+    async fn progressed(&self, hand: &Hand) {
+        for (side, delivery) in [(&self.pair.memory, &hand.memory), (&self.pair.sqlite, &hand.sqlite)] {
+            side.buses[hand.bus].progressed(&delivery.receipt).await.expect("told");
+        }
     }
 
     /// A worker that puts a row back also gives back the expired claims of handlers it does not have. SQLite looks only

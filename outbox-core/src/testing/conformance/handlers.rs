@@ -151,6 +151,30 @@ pub async fn a_forgotten_handler_that_knew_too_little_is_waited_for_no_more(worl
     assert_eq!(world.state(id).await, EventState::Done);
 }
 
+/// Nor does it matter that it has begun, or that its turn within a key has come.
+pub async fn a_forgotten_handler_that_still_runs_is_waited_for_no_more(world: World) {
+    let worker = world.worker([handler("a", "t"), handler("gone", "t")]).await;
+    let id = world.enqueue(event("t")).await;
+    let taken = worker.take_one().await;
+    world.ledger.done(taken.claim("a")).await.unwrap();
+    taken.settle(Settlement::Defer { until: world.now() }).await;
+    assert_eq!(world.state(id).await, EventState::Pending);
+    assert_eq!(world.admin.forget_handler("gone").await.unwrap(), 1);
+    assert_eq!(world.state(id).await, EventState::Done);
+}
+
+/// Nor that it gave up: the event is done when all others have done it.
+pub async fn what_a_forgotten_handler_gave_up_does_not_make_an_event_dead(world: World) {
+    let worker = world.worker([handler("a", "t"), handler("gone", "t")]).await;
+    let id = world.enqueue(event("t")).await;
+    let taken = worker.take_one().await;
+    world.ledger.bury(taken.claim("gone"), "hopeless").await.unwrap();
+    world.admin.forget_handler("gone").await.unwrap();
+    world.ledger.done(taken.claim("a")).await.unwrap();
+    taken.settle(Settlement::Done).await;
+    assert_eq!(world.state(id).await, EventState::Done);
+}
+
 /// Where it was the only one, the events wait for any handler: they were not run. One that is listed later, though of the
 /// same name, begins anew.
 pub async fn events_of_a_type_whose_last_handler_is_forgotten_wait_for_any(world: World) {

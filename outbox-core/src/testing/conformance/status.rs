@@ -68,6 +68,20 @@ pub async fn the_backlog_is_as_old_as_its_oldest_event_is_due(world: World) {
     assert_eq!((report.backlog, report.oldest), (3, Some(due)));
 }
 
+/// A deploy of handlers for other types makes nothing due.
+pub async fn a_deploy_makes_nothing_due_that_is_not(world: World) {
+    let worker = world.worker([handler("a", "t"), handler("b", "t")]).await;
+    world.enqueue(event("t")).await;
+    let taken = worker.take_one().await;
+    let due = world.now().after(5 * SECOND);
+    world.ledger.done(taken.claim("a")).await.unwrap();
+    world.ledger.release(taken.claim("b"), &failed(due, "later")).await.unwrap();
+    taken.settle(Settlement::Retry { at: due, error: "later".to_owned() }).await;
+    let deployed = world.worker([handler("a", "t"), handler("c", "u")]).await;
+    assert_eq!(world.admin.status().await.unwrap().oldest, None);
+    deployed.finds_nothing().await;
+}
+
 /// The handlers that events wait for are listed with when a worker had them first and last.
 pub async fn listed_handlers_tell_when_they_were_seen(world: World) {
     let first = world.now();

@@ -17,7 +17,7 @@ pub(super) struct Room {
 struct Shared {
     concurrency: usize,
     taken: Mutex<Counts>,
-    /// Signalled whenever room is given back.
+    /// Signalled when so much room has been given back that it is worth taking.
     given_back: Notify,
 }
 
@@ -48,32 +48,37 @@ impl Room {
     /// Waits for room and takes all there is. While the store is still writing ends, waits until most is free: one large
     /// claim costs it less than several small ones, and it would not begin with another now anyway.
     pub(super) async fn take(&self) -> Taken {
-        let mut free = 0;
         loop {
             let given_back = self.shared.given_back.notified();
-            let before = std::mem::replace(&mut free, self.free());
-            if free > before {
-                // Runs that end together give their room back one after the other.
-                tokio::task::yield_now().await;
-            } else if let Some(taken) = self.take_free() {
-                return taken;
-            } else {
+            if !self.shared.counts().is_worth_taking(self.shared.concurrency) {
                 given_back.await;
+            }
+            self.let_more_come().await;
+            if let Some(taken) = self.take_free() {
+                return taken;
             }
         }
     }
 
-    fn free(&self) -> usize {
-        self.shared.counts().free(self.shared.concurrency)
+    /// Runs that end together give their room back one after the other.
+    async fn let_more_come(&self) {
+        let mut before = 0;
+        loop {
+            let free = self.shared.counts().free(self.shared.concurrency);
+            if free <= before {
+                return;
+            }
+            before = free;
+            tokio::task::yield_now().await;
+        }
     }
 
     fn take_free(&self) -> Option<Taken> {
         let mut taken = self.shared.counts();
-        let free = taken.free(self.shared.concurrency);
-        let writing = taken.in_hand > taken.running;
-        if free == 0 || (writing && free < self.shared.concurrency - self.shared.concurrency / 4) {
+        if !taken.is_worth_taking(self.shared.concurrency) {
             return None;
         }
+        let free = taken.free(self.shared.concurrency);
         taken.running += free;
         taken.in_hand += free;
         Some(Taken { room: self.clone(), runs: Counts { running: free, in_hand: free } })
@@ -89,6 +94,12 @@ impl Shared {
 impl Counts {
     fn free(self, concurrency: usize) -> usize {
         (concurrency - self.running).min(concurrency * IN_HAND_PER_RUN - self.in_hand)
+    }
+
+    fn is_worth_taking(self, concurrency: usize) -> bool {
+        let free = self.free(concurrency);
+        let writing = self.in_hand > self.running;
+        free > 0 && (!writing || free >= concurrency - concurrency / 4)
     }
 }
 
@@ -121,8 +132,12 @@ impl Drop for Taken {
         let mut taken = self.room.shared.counts();
         taken.running -= self.runs.running;
         taken.in_hand -= self.runs.in_hand;
+        let worth_taking = taken.is_worth_taking(self.room.shared.concurrency);
         drop(taken);
-        self.room.shared.given_back.notify_one();
+        // Not at every run's end: to wake a task costs more than all the rest.
+        if worth_taking {
+            self.room.shared.given_back.notify_one();
+        }
     }
 }
 

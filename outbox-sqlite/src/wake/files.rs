@@ -1,7 +1,7 @@
 //! The file system's events on a database's files.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -13,8 +13,13 @@ use super::signal::Signal;
 /// The directory is watched, not the files: the `-wal` file comes and goes.
 #[derive(Debug)]
 pub(super) struct FileWatcher {
-    _watcher: RecommendedWatcher,
+    watcher: RecommendedWatcher,
+    directory: PathBuf,
 }
+
+/// A watcher that sees nothing at the moment.
+#[derive(Debug)]
+pub(super) struct PausedWatcher(FileWatcher);
 
 /// How to start watching: [`FileWatcher::start`], except where a test wants to see it fail.
 pub(super) type StartFiles = fn(&Path, Arc<Signal>) -> notify::Result<FileWatcher>;
@@ -22,15 +27,29 @@ pub(super) type StartFiles = fn(&Path, Arc<Signal>) -> notify::Result<FileWatche
 impl FileWatcher {
     pub(super) fn start(database: &Path, signal: Arc<Signal>) -> notify::Result<Self> {
         let names = names(database);
-        let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+        let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             // An error, such as a queue that overflowed, may stand for any event.
             if event.map_or(true, |event| concerns(&event, &names)) {
                 signal.raise();
             }
         })?;
-        let directory = database.parent().unwrap_or(Path::new("/"));
-        watcher.watch(directory, RecursiveMode::NonRecursive)?;
-        Ok(Self { _watcher: watcher })
+        let directory = database.parent().unwrap_or(Path::new("/")).to_owned();
+        PausedWatcher(Self { watcher, directory }).resume()
+    }
+
+    /// Stops watching for a while.
+    pub(super) fn pause(mut self) -> notify::Result<PausedWatcher> {
+        self.watcher.unwatch(&self.directory)?;
+        Ok(PausedWatcher(self))
+    }
+}
+
+impl PausedWatcher {
+    /// Watches again. What happened meanwhile was not seen.
+    pub(super) fn resume(self) -> notify::Result<FileWatcher> {
+        let Self(mut paused) = self;
+        paused.watcher.watch(&paused.directory, RecursiveMode::NonRecursive)?;
+        Ok(paused)
     }
 }
 

@@ -32,6 +32,8 @@ pub(super) struct Waiting<'s> {
 pub(super) enum Waited {
     /// A file event, which is taken with this answer.
     Raised,
+    /// A file event while nobody waits for a commit. It is kept for who waits next.
+    Unwanted,
     /// Time.
     Passed,
     /// There is nobody to watch for any more.
@@ -52,9 +54,7 @@ impl Signal {
     pub(super) fn begin_waiting(&self) -> Waiting<'_> {
         let mut state = super::lock(&self.state);
         state.waiting += 1;
-        if state.raised {
-            self.changed.notify_one();
-        }
+        self.changed.notify_one();
         Waiting { signal: self }
     }
 
@@ -69,16 +69,37 @@ impl Signal {
         self.changed.notify_all();
     }
 
-    /// Waits until there was a file event and somebody waits for a commit, at most `limit` if there is one.
+    /// Waits for the next file event, at most `limit` if there is one.
     pub(super) fn wait(&self, limit: Option<Duration>) -> Waited {
+        self.wait_until(limit, |state| match state.waiting {
+            _ if !state.raised => None,
+            0 => Some(Waited::Unwanted),
+            _ => {
+                state.raised = false;
+                Some(Waited::Raised)
+            }
+        })
+    }
+
+    /// Waits until somebody waits for a commit and there was a file event, at most `limit` if there is one. The event is
+    /// not taken.
+    pub(super) fn wait_for_interest(&self, limit: Option<Duration>) -> Waited {
+        self.wait_until(limit, |state| (state.raised && state.waiting > 0).then_some(Waited::Raised))
+    }
+
+    fn wait_until(
+        &self,
+        limit: Option<Duration>,
+        mut look: impl FnMut(&mut State) -> Option<Waited>,
+    ) -> Waited {
         let deadline = limit.map(|limit| Instant::now() + limit);
         let mut state = super::lock(&self.state);
         loop {
             if state.ended {
                 return Waited::Ended;
             }
-            if state.waiting > 0 && std::mem::take(&mut state.raised) {
-                return Waited::Raised;
+            if let Some(waited) = look(&mut state) {
+                return waited;
             }
             state = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
                 Some(Duration::ZERO) => return Waited::Passed,
@@ -117,20 +138,22 @@ mod tests {
         drop(signal.begin_waiting());
         signal.raise();
         assert!(!signal.is_awaited());
-        assert_eq!(signal.wait(Some(Duration::ZERO)), Waited::Passed);
+        assert_eq!(signal.wait(None), Waited::Unwanted);
+        assert_eq!(signal.wait_for_interest(Some(Duration::ZERO)), Waited::Passed);
         let _waiting = signal.begin_waiting();
         assert!(signal.is_awaited());
         assert_eq!(signal.wait(None), Waited::Raised);
     }
 
     #[test]
-    fn who_begins_to_wait_after_an_event_ends_the_threads_wait() {
+    fn who_begins_to_wait_after_an_event_ends_the_threads_rest() {
         let signal = Signal::default();
         signal.raise();
         std::thread::scope(|scope| {
-            let thread = scope.spawn(|| signal.wait(Some(Duration::from_secs(10))));
+            let thread = scope.spawn(|| signal.wait_for_interest(Some(Duration::from_secs(10))));
             let _waiting = signal.begin_waiting();
             assert_eq!(thread.join().unwrap(), Waited::Raised);
+            assert_eq!(signal.wait(None), Waited::Raised, "it was not taken");
         });
     }
 

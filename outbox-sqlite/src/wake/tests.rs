@@ -95,6 +95,23 @@ async fn a_commit_of_another_connection_wakes_and_nothing_else_does() {
 }
 
 #[tokio::test]
+async fn commits_while_nobody_waits_are_told_to_who_waits_next_however_long_that_takes() {
+    let world = World::in_wal_mode().await;
+    let listener = world.listen().await;
+    let mut connection = world.connect().await;
+    for pause in [0, 1, 30, 100] {
+        for _ in 0..3 {
+            run(&mut connection, "INSERT INTO t VALUES (1)").await;
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+        }
+        woken(&listener).await;
+        // And what comes while somebody waits.
+        not_woken(&listener).await;
+        let (_, ()) = tokio::join!(run(&mut connection, "INSERT INTO t VALUES (2)"), woken(&listener));
+    }
+}
+
+#[tokio::test]
 async fn a_commit_is_noticed_after_the_log_was_emptied_or_its_mode_changed() {
     let world = World::in_wal_mode().await;
     let listener = world.listen().await;

@@ -9,7 +9,7 @@ use sqlx::{ConnectOptions, SqliteConnection};
 use tokio::runtime::{Builder, Runtime};
 
 use super::Listeners;
-use super::files::{FileWatcher, StartFiles};
+use super::files::{FileWatcher, PausedWatcher, StartFiles};
 use super::signal::{Signal, Waited};
 use crate::connect::file_of;
 use crate::file::DatabaseFile;
@@ -32,6 +32,8 @@ const SHORT_PAUSE: Duration = Duration::from_micros(100);
 const PATIENT_LOOKS: u32 = 14;
 /// Least time between two wake-ups, so that a stream of commits does not keep a processor busy.
 const BREATH: Duration = Duration::from_millis(1);
+/// How long to go on watching while nobody waits: longer than a worker takes for an event that comes alone.
+const SHORT_REST: Duration = Duration::from_millis(10);
 /// How often to look where file events do not work.
 const POLL: Duration = Duration::from_millis(50);
 /// How long to wait before trying again to open the database.
@@ -63,19 +65,40 @@ impl Watch {
     }
 
     /// Watches until the signal ends or the database fails.
-    fn follow(&self, mut database: Database<'_>, watcher: notify::Result<FileWatcher>) {
+    fn follow(&self, mut database: Database<'_>, mut watcher: notify::Result<FileWatcher>) {
         if let Err(error) = &watcher {
             degraded(error);
         }
-        let limit = watcher.is_err().then_some(POLL);
         // What was committed before the watch began.
         self.listeners.wake();
-        while self.signal.wait(limit) != Waited::Ended {
-            if let Err(error) = self.look_until_quiet(&mut database) {
-                degraded(&error);
-                return;
+        loop {
+            match self.signal.wait(watcher.is_err().then_some(POLL)) {
+                Waited::Ended => return,
+                Waited::Unwanted => watcher = self.rest(watcher),
+                Waited::Raised | Waited::Passed => {
+                    if let Err(error) = self.look_until_quiet(&mut database) {
+                        degraded(&error);
+                        return;
+                    }
+                }
             }
         }
+    }
+
+    /// Waits until somebody waits for a commit again. If that takes a while, no file is watched meanwhile: each event
+    /// would wake a thread, and the worker that writes so much needs the processor.
+    fn rest(&self, watcher: notify::Result<FileWatcher>) -> notify::Result<FileWatcher> {
+        if self.signal.wait_for_interest(Some(SHORT_REST)) != Waited::Passed {
+            return watcher;
+        }
+        let worked = watcher.is_ok();
+        let resting = watcher.and_then(FileWatcher::pause);
+        self.signal.wait_for_interest(None);
+        let watcher = resting.and_then(PausedWatcher::resume);
+        if worked && let Err(error) = &watcher {
+            degraded(error);
+        }
+        watcher
     }
 
     /// Looks for commits until there was none for a while after the last file event, or nobody waits for any.
@@ -101,7 +124,7 @@ impl Watch {
             match self.signal.wait(Some(pause)) {
                 Waited::Raised => looks = 0,
                 Waited::Passed => {}
-                Waited::Ended => return Ok(()),
+                Waited::Unwanted | Waited::Ended => return Ok(()),
             }
         }
         Ok(())

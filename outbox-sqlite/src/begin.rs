@@ -103,8 +103,22 @@ async fn begin_marked(pass: &mut Pass, claim: &ClaimToken, clock: &SharedClock) 
     Ok(marked.rows_affected() == 1)
 }
 
-/// BEGIN IMMEDIATE, in a way that makes sqlx count it: what begins within it is a savepoint.
+/// BEGIN IMMEDIATE, if need be once more on a new connection: an earlier transaction may have left the old one unfit for
+/// writing.
 async fn begin_immediate(pass: &mut Pass) -> Result<(), StoreError> {
+    let may_be_spoilt = pass.may_be_spoilt();
+    match try_begin(pass).await {
+        Err(failure) if may_be_spoilt && failure.kind() != StoreErrorKind::Busy => {
+            pass.abandon(StoreErrorKind::Other).await;
+            pass.open_connection().await?;
+            try_begin(pass).await
+        }
+        begun => begun,
+    }
+}
+
+/// In a way that makes sqlx count it: what begins within it is a savepoint.
+async fn try_begin(pass: &mut Pass) -> Result<(), StoreError> {
     pass.opens();
     let immediate = Some("BEGIN IMMEDIATE".into_sql_str());
     let begun = SqliteTransactionManager::begin(pass.connection(), immediate).await;

@@ -1,9 +1,8 @@
 //! The writer gate: all writes of the framework in this process pass it one after the other, first come first served,
 //! before BEGIN IMMEDIATE, so that they never meet as SQLITE_BUSY. The application's own pass it ahead of the queue.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use outbox_core::{StoreError, StoreErrorKind};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteTransactionManager};
@@ -14,6 +13,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use crate::error::store_error;
 use crate::file::{DatabaseFile, Place};
 use crate::holder::{Holder, Purpose};
+use crate::open::Open;
 use crate::pace::Pace;
 
 /// The one write connection of a store and the queue before it. The connection is the framework's own: opened from
@@ -32,15 +32,7 @@ struct Shared {
     queue: Mutex<()>,
     /// Who holds a transaction that lasts longer than a call.
     holder: StdMutex<Option<Holder>>,
-    /// Interrupts what runs on the connection that is open.
-    interrupt: StdMutex<Arc<AtomicBool>>,
     pace: StdMutex<Pace>,
-}
-
-/// The connection while it is open.
-struct Open {
-    connection: SqliteConnection,
-    since: Instant,
 }
 
 /// The right to write.
@@ -53,10 +45,11 @@ pub(crate) struct Pass {
 }
 
 const KEPT: &str = "opened by `pass` and kept until the pass is dropped";
+/// How long a connection that is given up is waited for. The driver's thread has panicked after some errors (sqlx 0.9,
+/// `sqlite3_reset` without an error code), and then never answers. A connection that is dropped is closed all the same.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 /// Statement texts of several kinds: the connection keeps each prepared.
 const STATEMENT_CACHE: usize = 256;
-/// Steps of SQLite's machine between two looks whether to interrupt a statement: well below a millisecond.
-const STEPS: i32 = 10_000;
 
 impl Gate {
     pub(crate) fn new(options: &SqliteConnectOptions, file: Arc<DatabaseFile>) -> Self {
@@ -74,7 +67,6 @@ impl Gate {
                 open: Arc::new(Mutex::new(None)),
                 queue: Mutex::new(()),
                 holder: StdMutex::new(None),
-                interrupt: StdMutex::default(),
                 pace: StdMutex::new(Pace::new(Instant::now())),
             }),
         }
@@ -98,6 +90,7 @@ impl Gate {
         pass.look_for_file().await?;
         pass.await_rollback().await;
         pass.open_connection().await?;
+        pass.open().hooks.take_back();
         pass.leave_others_their_turn().await;
         Ok(pass)
     }
@@ -113,18 +106,7 @@ impl Pass {
     /// Opens the connection unless it is open.
     pub(crate) async fn open_connection(&mut self) -> Result<(), StoreError> {
         if self.guard.is_none() {
-            let since = Instant::now();
-            let opened = self.shared.options.connect().await;
-            let mut connection = opened.map_err(|e| store_error("open the write connection", e))?;
-            let prepared = connection.execute(include_str!("sql/temp_tables.sql")).await;
-            prepared.map_err(|e| store_error("prepare the write connection", e))?;
-            let interrupt = Arc::new(AtomicBool::new(false));
-            *self.interrupt() = Arc::clone(&interrupt);
-            let handle = connection.lock_handle().await;
-            let mut handle = handle.map_err(|e| store_error("prepare the write connection", e))?;
-            handle.set_progress_handler(STEPS, move || !interrupt.load(Ordering::Relaxed));
-            drop(handle);
-            *self.guard = Some(Open { connection, since });
+            *self.guard = Some(Open::connect(&self.shared.options).await?);
             self.pace().saw_version(None, Instant::now());
         }
         Ok(())
@@ -153,7 +135,7 @@ impl Pass {
 
     async fn close(&mut self) {
         if let Some(open) = self.guard.take() {
-            let _ = open.connection.close().await;
+            let _ = tokio::time::timeout(PATIENCE, open.connection.close()).await;
         }
     }
 
@@ -173,14 +155,20 @@ impl Pass {
 
     /// The connection.
     pub(crate) fn connection(&mut self) -> &mut SqliteConnection {
-        let open = self.guard.as_mut();
-        &mut open.unwrap_or_else(|| unreachable!("{KEPT}")).connection
+        &mut self.open_mut().connection
     }
 
     /// The connection, to look at.
     pub(crate) fn connection_ref(&self) -> &SqliteConnection {
-        let open = self.guard.as_ref();
-        &open.unwrap_or_else(|| unreachable!("{KEPT}")).connection
+        &self.open().connection
+    }
+
+    fn open(&self) -> &Open {
+        self.guard.as_ref().unwrap_or_else(|| unreachable!("{KEPT}"))
+    }
+
+    fn open_mut(&mut self) -> &mut Open {
+        self.guard.as_mut().unwrap_or_else(|| unreachable!("{KEPT}"))
     }
 
     /// Marks the pass as a transaction of the calling task.
@@ -206,19 +194,47 @@ impl Pass {
         self.open_since.is_some()
     }
 
-    fn interrupt(&self) -> MutexGuard<'_, Arc<AtomicBool>> {
-        self.shared.interrupt.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The transaction that has begun is one that somebody else writes in.
+    pub(crate) fn lends(&mut self) {
+        self.open().hooks.lend();
+        self.open_mut().was_lent = true;
+    }
+
+    /// Whether a failure may be due to what somebody else has done to the connection, which is then opened anew.
+    pub(crate) fn may_be_spoilt(&self) -> bool {
+        self.guard.as_ref().is_some_and(|open| open.was_lent)
+    }
+
+    /// Whether the transaction was ended by those to whom it was lent.
+    pub(crate) fn was_ended(&self) -> bool {
+        self.open().hooks.has_ended()
+    }
+
+    /// The transaction is the framework's again, to be committed.
+    pub(crate) fn take_back(&self) {
+        self.open().hooks.take_back();
+    }
+
+    /// Closes the connection if something was left behind on it. For after a rollback: such a thing may be the cause.
+    pub(crate) async fn close_if_spoilt(&mut self) {
+        if self.open_mut().is_spoilt().await {
+            self.close().await;
+        }
     }
 
     /// Ends a statement that still runs: the future of a handler that was dropped stops waiting for its statement, but
     /// the statement goes on and keeps everybody from writing. Until [`resume`](Self::resume).
     pub(crate) fn stop_statements(&self) {
-        self.interrupt().store(true, Ordering::Relaxed);
+        if let Some(open) = &*self.guard {
+            open.hooks.stop();
+        }
     }
 
     /// The connection is used again.
     pub(crate) fn resume(&self) {
-        self.interrupt().store(false, Ordering::Relaxed);
+        if let Some(open) = &*self.guard {
+            open.hooks.resume();
+        }
     }
 
     fn pace(&self) -> MutexGuard<'_, Pace> {
@@ -244,13 +260,18 @@ impl Pass {
     /// Rolls back whatever is open. After a failure other than a busy lock the connection is closed, too, since it may
     /// be the cause.
     pub(crate) async fn abandon(&mut self, after: StoreErrorKind) {
-        if self.open_since.is_some() {
-            // With no transaction open this is an error without a consequence.
-            let _ = self.connection().execute("ROLLBACK").await;
-            self.closes();
-        }
-        if !matches!(after, StoreErrorKind::Busy | StoreErrorKind::Invalid) {
+        let may_be_the_cause = !matches!(after, StoreErrorKind::Busy | StoreErrorKind::Invalid);
+        if may_be_the_cause || (self.open_since.is_some() && !self.rolls_back().await) {
             self.close().await;
+        }
+        self.closes();
+    }
+
+    /// Whether the connection answers to a ROLLBACK; with no transaction open that is an error without a consequence.
+    async fn rolls_back(&mut self) -> bool {
+        match &mut *self.guard {
+            Some(open) => tokio::time::timeout(PATIENCE, open.connection.execute("ROLLBACK")).await.is_ok(),
+            None => true,
         }
     }
 }

@@ -14,7 +14,7 @@ use sqlx_core::transaction::TransactionManager;
 
 use crate::enqueue::{SqliteBackend, insert};
 use crate::error::store_error;
-use crate::gate::Pass;
+use crate::gate::{PATIENCE, Pass};
 use crate::wake::WakeHub;
 
 /// An open transaction that has taken its turn among all writers of its store. It dereferences to the sqlx connection.
@@ -44,6 +44,10 @@ use crate::wake::WakeHub;
 /// }
 /// # fn main() {}
 /// ```
+///
+/// It cannot be ended by SQL: after a COMMIT or ROLLBACK within it nothing of it is kept, and the run has failed. What is
+/// left behind on the connection (temporary tables, PRAGMAs) may be met by the next handler, so leave nothing; when
+/// something fails on such a connection, it is opened anew.
 ///
 /// **The application** begins one with [`SqliteOutbox::begin`](crate::SqliteOutbox::begin) and ends it with
 /// [`commit`](Self::commit). If it is dropped, it is rolled back.
@@ -94,7 +98,13 @@ impl Enqueue<SqliteBackend> for SqliteTx<'_> {
 
 impl SqliteTx<'_> {
     /// A transaction that has begun on the pass's connection.
-    pub(crate) fn begun(pass: Pass, delivery: Option<Delivery>, clock: SharedClock, wake: WakeHub) -> Self {
+    pub(crate) fn begun(
+        mut pass: Pass,
+        delivery: Option<Delivery>,
+        clock: SharedClock,
+        wake: WakeHub,
+    ) -> Self {
+        pass.lends();
         Self { pass, delivery, clock, wake, lifetime: PhantomData }
     }
 
@@ -119,6 +129,10 @@ impl SqliteTx<'_> {
     }
 
     async fn end(&mut self) -> Result<(), StoreError> {
+        if self.pass.was_ended() {
+            self.pass.abandon(StoreErrorKind::Other).await;
+            return Err(StoreError::new(StoreErrorKind::Invalid, ENDED_BY_HAND));
+        }
         // With a savepoint left open only that would be committed, and the rest be lost later.
         if self.has_savepoint().await {
             self.pass.abandon(StoreErrorKind::Other).await;
@@ -135,6 +149,7 @@ impl SqliteTx<'_> {
             self.pass.abandon(StoreErrorKind::Other).await;
             return Err(failure);
         }
+        self.pass.take_back();
         let committed = SqliteTransactionManager::commit(self.pass.connection()).await;
         if let Err(error) = committed {
             // sqlx goes on counting the transaction that is rolled back here, so the connection is not used again.
@@ -149,14 +164,18 @@ impl SqliteTx<'_> {
     async fn undo(&mut self) {
         // A transaction that was dropped within a savepoint leaves it open; a plain ROLLBACK ends it all, but sqlx would
         // go on counting, so such a connection is closed.
+        if self.pass.was_ended() {
+            tracing::warn!(name: "outbox.transaction.ended", transaction = ?self, "{ENDED_BY_HAND}");
+        }
         self.pass.stop_statements();
         let one_level = SqliteTransactionManager::get_transaction_depth(self.pass.connection()) == 1;
-        if one_level && SqliteTransactionManager::rollback(self.pass.connection()).await.is_ok() {
+        if one_level && rolls_back(self.pass.connection()).await {
             self.pass.closes();
+            self.pass.resume();
+            self.pass.close_if_spoilt().await;
         } else {
             self.pass.abandon(StoreErrorKind::Other).await;
         }
-        self.pass.resume();
     }
 
     /// Whether a savepoint is open. One that was dropped is rolled back by the connection's thread, which is waited for.
@@ -166,6 +185,16 @@ impl SqliteTx<'_> {
             && (connection.ping().await.is_err()
                 || SqliteTransactionManager::get_transaction_depth(connection) > 1)
     }
+}
+
+const ENDED_BY_HAND: &str = "the transaction was ended by a statement within it, so nothing of it is kept (COMMIT, ROLLBACK, \
+                             or a conflict clause ROLLBACK): leave its end to `SqliteTx`, and undo a part of it with a \
+                             savepoint, `tx.begin()`";
+
+/// Whether the connection answers to a ROLLBACK of the one transaction that is open.
+async fn rolls_back(connection: &mut SqliteConnection) -> bool {
+    let answer = tokio::time::timeout(PATIENCE, SqliteTransactionManager::rollback(connection)).await;
+    matches!(answer, Ok(Ok(())))
 }
 
 impl Drop for SqliteTx<'_> {

@@ -20,7 +20,15 @@ enum Nested {
     Dangling,
     /// A statement that takes minutes.
     Endless,
+    /// SQL statements as they come, and what becomes of the handler if one of them fails.
+    Raw(String, IfRefused),
     Plain,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+enum IfRefused {
+    Fail,
+    GoOn,
 }
 
 #[event_handler(name = "nest", crate = outbox_core, max_attempts = 1, idempotency(skip = "a tool of the tests"))]
@@ -49,6 +57,14 @@ async fn nest(event: Nested, tx: &mut SqliteTx<'_>) -> Result<(), sqlx::Error> {
                 "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000)
                 INSERT INTO effect SELECT 'endless' FROM n WHERE i = 1000000000";
             sqlx::query(endless).execute(&mut **tx).await?;
+        }
+        Nested::Raw(statements, if_refused) => {
+            for statement in statements.split("; ") {
+                let done = sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut **tx).await;
+                if let IfRefused::Fail = if_refused {
+                    done?;
+                }
+            }
         }
         Nested::Plain => {
             insert("plain").execute(&mut **tx).await?;
@@ -137,4 +153,44 @@ async fn a_statement_that_outlives_its_handlers_timeout_is_interrupted() {
     assert!(ledger[0].starts_with("dead: timeout"), "{ledger:?}");
     assert_eq!((effects, &*ledger[1]), (vec!["plain".to_owned()], "done"));
     assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn a_transaction_that_a_handler_ends_by_hand_leaves_nothing() {
+    for statements in [
+        "INSERT INTO effect VALUES ('lost'); ROLLBACK; BEGIN; INSERT INTO effect VALUES ('kept')",
+        "INSERT INTO effect VALUES ('kept'); COMMIT; BEGIN; INSERT INTO effect VALUES ('kept')",
+        "INSERT INTO effect VALUES ('kept'); COMMIT",
+        "ROLLBACK; INSERT INTO effect VALUES ('kept')",
+        "INSERT INTO parent VALUES (1); INSERT OR ROLLBACK INTO parent VALUES (1); INSERT INTO effect VALUES ('kept')",
+    ] {
+        let raw = Nested::Raw(statements.to_owned(), IfRefused::GoOn);
+        let (effects, ledger, health) = after(vec![raw, Nested::Plain]).await;
+        assert_eq!(effects, ["plain"], "{statements}");
+        let reason = "dead: commit failed: the transaction was ended by a statement within it";
+        assert!(ledger[0].starts_with(reason), "{statements}: {ledger:?}");
+        assert_eq!(ledger[1], "done", "{statements}");
+        assert!(health.is_ready(), "{health:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_handler_leaves_on_its_connection_costs_the_next_one_nothing() {
+    for statements in ["PRAGMA query_only = 1", "DROP TABLE temp.candidate; DROP TABLE temp.touched"] {
+        let raw = |statements: &str| Nested::Raw(statements.to_owned(), IfRefused::Fail);
+        let (effects, ledger, health) = after(vec![raw(statements), Nested::Plain, Nested::Plain]).await;
+        assert_eq!(ledger, ["done"; 3], "{statements}");
+        assert_eq!(effects, ["plain"; 2], "{statements}");
+        assert!(health.is_ready(), "{statements}: {health:?}");
+    }
+}
+
+/// Who fails over something left behind finds it gone the next time.
+#[tokio::test]
+async fn a_temporary_table_that_is_left_behind_fails_one_attempt_at_most() {
+    let leaves = || Nested::Raw("CREATE TEMP TABLE mine (x)".to_owned(), IfRefused::Fail);
+    let (_, ledger, _) = after(vec![leaves(), leaves(), leaves()]).await;
+    assert_eq!(ledger[0], "done");
+    assert!(ledger[1].starts_with("dead: ") && ledger[1].contains("mine already exists"), "{ledger:?}");
+    assert_eq!(ledger[2], "done", "the connection was opened anew");
 }

@@ -32,7 +32,7 @@ impl Group {
             let _ = reply.send(result);
             return;
         }
-        match self.write(pass, context).await {
+        match self.write_soundly(pass, context).await {
             Ok(results) => self.answer(results, pass, &context.wake).await,
             // Nobody is at fault for a lock that others hold, and nothing gets better by more transactions.
             Err(failure) if self.size == 1 || failure.kind() != StoreErrorKind::Other => self.fail(&failure),
@@ -45,6 +45,17 @@ impl Group {
                     }
                 }
             }
+        }
+    }
+
+    /// Writes, if need be once more on a new connection: a handler may have left the old one unfit for writing.
+    async fn write_soundly(&self, pass: &mut Pass, context: &mut Context) -> Result<Results, StoreError> {
+        let may_be_spoilt = pass.may_be_spoilt();
+        match self.write(pass, context).await {
+            Err(failure) if may_be_spoilt && failure.kind() != StoreErrorKind::Busy => {
+                self.write(pass, context).await
+            }
+            written => written,
         }
     }
 

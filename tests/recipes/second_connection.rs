@@ -26,6 +26,8 @@ enum Does {
     EnqueueOnStore,
     /// Enqueues through the store and returns its error, however often it is tried.
     EnqueueOnStoreAlways,
+    /// Has another task enqueue through the store, and waits for it.
+    EnqueueInTask,
     /// Begins a transaction on a connection of the pool.
     WriteOnPool,
     /// Reads on a connection of the pool.
@@ -51,6 +53,10 @@ async fn beside(
     match event.does {
         Does::EnqueueOnStore if first => drop(store.enqueue(&FollowUp {}).await?),
         Does::EnqueueOnStoreAlways => drop(store.enqueue(&FollowUp {}).await?),
+        Does::EnqueueInTask if first => {
+            let task = tokio::spawn(async move { store.enqueue(&FollowUp {}).await });
+            task.await??;
+        }
         Does::WriteOnPool if first => drop(store.pool().begin_with("BEGIN IMMEDIATE").await?),
         Does::ReadOnPool => {
             sqlx::query("SELECT count(*) FROM event_queue").execute(store.pool()).await?;
@@ -108,6 +114,22 @@ async fn the_error_is_one_that_the_handler_can_tell_from_others() {
     database.until(SOON, "SELECT count(*) = 1 FROM processed_events WHERE attempts >= 3").await;
     let explained = database.store.admin().explain(id).await.unwrap().unwrap();
     assert_eq!(explained.handlers[0].last_error.as_deref(), Some(&*expected));
+    running.stop().await;
+}
+
+/// That the task waits for its handler cannot be known, so the handler's timeout ends it; the reason says what to do.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn waiting_for_a_task_that_enqueues_meets_the_timeout_with_cause_and_remedy() {
+    let (database, running) = with_pool(4).await;
+    let id = database.store.enqueue(&Beside { does: Does::EnqueueInTask }).await.unwrap().id;
+    database.until(SOON, "SELECT count(*) = 1 FROM processed_events WHERE last_error IS NOT NULL").await;
+    let explained = database.store.admin().explain(id).await.unwrap().unwrap();
+    let error = explained.handlers[0].last_error.clone().unwrap_or_default();
+    assert!(error.starts_with("timeout: still running after 700ms"), "{error}");
+    assert!(error.contains("write on its `tx` alone") && error.contains("`store.enqueue`"), "{error}");
+    // The task was not harmed by it, and the retry does well.
+    database.until(SOON, "SELECT count(*) = 1 FROM event_queue WHERE status = 'done'").await;
+    database.until(SOON, "SELECT count(*) = 1 FROM event_queue WHERE event_type = 'test.follow_up'").await;
     running.stop().await;
 }
 

@@ -36,7 +36,7 @@ impl ActiveClaim {
                 biased;
                 () = &mut lost => Err(HandlerFailure::new(FailureKind::LeaseLost, "lease lost")),
                 result = &mut call => result.unwrap_or_else(|panic| Err(panicked(panic))),
-                () = &mut timer => Err(timed_out(timeout)),
+                () = &mut timer => Err(timed_out(timeout, self.handler.transactional)),
                 () = &mut abort => Err(HandlerFailure::new(FailureKind::Shutdown, "the worker was shut down")),
             }
         };
@@ -58,10 +58,15 @@ impl ActiveClaim {
     }
 }
 
-fn timed_out(timeout: Duration) -> HandlerFailure {
-    let text = format!(
-        "timeout: still running after {timeout:?}, so it was dropped; threads that it started may still run"
-    );
+fn timed_out(timeout: Duration, transactional: bool) -> HandlerFailure {
+    // What it waits for, in a task that it has spawned, say, cannot be told from here; this is what it mostly is.
+    let rest = if transactional {
+        "it was dropped and rolled back; nobody else can write while its transaction is open, so it must write on its `tx` \
+         alone, and not wait for `store.enqueue`, for a write on another connection or for a task that does either"
+    } else {
+        "it was dropped; threads that it started may still run"
+    };
+    let text = format!("timeout: still running after {timeout:?}, so {rest}");
     HandlerFailure::new(FailureKind::Timeout, text)
 }
 

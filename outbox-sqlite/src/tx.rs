@@ -202,6 +202,7 @@ impl Drop for SqliteTx<'_> {
         // An application leaves by `?` as a matter of course, so the connection is kept. A handler's transaction that is
         // dropped was cut off within a statement: its pass closes the connection.
         if self.delivery.is_none() && self.pass.is_open() {
+            self.pass.stop_statements();
             SqliteTransactionManager::start_rollback(self.pass.connection());
             self.pass.closes();
         }

@@ -106,6 +106,38 @@ async fn a_savepoint_is_committed_dropped_or_named_in_an_error() {
     assert_eq!(counts(&database).await, (1, 0));
 }
 
+/// A request that is cancelled drops its transaction wherever it is, also within a statement of minutes.
+#[tokio::test]
+async fn what_is_cut_off_makes_way_for_the_next_at_once() {
+    const ENDLESS: &str =
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000)
+        INSERT INTO movie SELECT i FROM n WHERE i = 1000000000";
+    const MANY: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)
+        INSERT INTO movie SELECT i FROM n WHERE i % 1000 = 0";
+    let database = Database::new();
+    let store = open(&database).await;
+    for _ in 0..3 {
+        let mut tx = store.begin().await.unwrap();
+        add(&mut tx, "lost").await;
+        let endless = sqlx::query(ENDLESS).execute(&mut *tx);
+        tokio::time::timeout(Duration::from_millis(50), endless).await.expect_err("it takes minutes");
+        drop(tx);
+        let mut tx = store.begin().await.unwrap();
+        sqlx::query(MANY).execute(&mut *tx).await.unwrap();
+        // Cut off while it ends, which it may have done by then.
+        tokio::select! {
+            biased;
+            _ = tx.rollback() => {}
+            () = std::future::ready(()) => {}
+        }
+    }
+    let mut tx = store.begin().await.unwrap();
+    sqlx::query(MANY).execute(&mut *tx).await.unwrap();
+    tx.commit().await.unwrap();
+    store.enqueue_all(vec![event()]).await.unwrap();
+    assert_eq!(counts(&database).await, (50, 1));
+}
+
 /// Among the application's own, the order of asking is the order of writing.
 #[tokio::test]
 async fn turns_are_taken_in_the_order_of_asking() {

@@ -114,11 +114,10 @@ impl Pass {
 
     /// An application's transaction that was dropped is rolled back by the connection's thread, which is waited for.
     async fn await_rollback(&mut self) {
-        let was_stopped = self.interrupt().load(Ordering::Relaxed);
         let Some(open) = &mut *self.guard else { return };
         let depth =
             |connection: &SqliteConnection| SqliteTransactionManager::get_transaction_depth(connection);
-        if !was_stopped && depth(&open.connection) == 0 {
+        if !open.hooks.is_stopped() && depth(&open.connection) == 0 {
             return;
         }
         // A statement that was interrupted may have ended the transaction by itself; then sqlx goes on counting it.

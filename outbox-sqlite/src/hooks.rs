@@ -42,6 +42,11 @@ impl Hooks {
         self.stopped.store(false, Ordering::Relaxed);
     }
 
+    /// Whether statements are ended.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
     /// A transaction has begun in which somebody else writes.
     pub(crate) fn lend(&self) {
         self.ended.store(false, Ordering::Release);

@@ -19,6 +19,7 @@
 //! | `outbox.unhandled` | warn | once per type that waits and nobody handles |
 //! | `outbox.waiting` | warn | rows wait for a handler of another binary |
 //! | `outbox.unreadable` | warn | a row of a foreign writer cannot be read: dead letter |
+//! | `outbox.transaction.ended` | warn | a handler ended its transaction by SQL; nothing of it is kept |
 //! | `outbox.wake.degraded` | warn | once: the database's files cannot be watched; commits of others are found by polling |
 //!
 //! # Metrics (facade `metrics`; install the recorder before the worker is built)

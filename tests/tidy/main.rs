@@ -5,4 +5,5 @@ mod links;
 mod migrations;
 mod repository;
 mod sizes;
+mod tables;
 mod words;

@@ -12,6 +12,9 @@ use crate::store::Store;
 use crate::stranded;
 use crate::subscriber::Subscriber;
 
+/// Most rows that one step changes.
+const STEP: i64 = 1_000;
+
 /// For how long a start looks for rows that are held back for other handlers alone. Upkeep goes on with the rest.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -21,7 +24,10 @@ pub(crate) async fn list_handlers(store: &Store, subscriber: &Arc<Subscriber>) -
     let now = store.clock.now();
     let new = list(store, subscriber, now.as_millis()).await?;
     if !new.is_empty() {
-        while look_again(store, &new, now.as_millis()).await? > 0 {}
+        let types = new.iter().map(|event_type| json!({ "event_type": event_type })).collect::<Vec<_>>();
+        let types = Value::from(types).to_string();
+        while look_again(store, &types, now.as_millis()).await? > 0 {}
+        while look_beside_runs(store, &types, now.as_millis()).await? > 0 {}
         stranded::wake(store, subscriber, now, LOOK).await?;
         have_looked(store, subscriber, now.as_millis()).await?;
     }
@@ -63,9 +69,8 @@ async fn write(
 }
 
 /// One step: at most 1,000 rows of these types or patterns that wait for other handlers.
-async fn look_again(store: &Store, types: &[String], now: i64) -> Result<u64, StoreError> {
-    let types = types.iter().map(|event_type| json!({ "event_type": event_type })).collect::<Vec<_>>();
-    let types = Value::from(types).to_string();
+async fn look_again(store: &Store, types: &str, now: i64) -> Result<u64, StoreError> {
+    let types = types.to_owned();
     let looked = store.writer()?.transaction(move |connection| {
         Box::pin(async move {
             let step = sqlx::query(include_str!("sql/subscribe_look_again.sql")).bind(now).bind(types);
@@ -74,4 +79,28 @@ async fn look_again(store: &Store, types: &[String], now: i64) -> Result<u64, St
         })
     });
     looked.await
+}
+
+/// One step: at most [`STEP`] rows of these types or patterns on which another handler still runs.
+async fn look_beside_runs(store: &Store, types: &str, now: i64) -> Result<u64, StoreError> {
+    let failed = |e| store_error("look at rows that others still run on", e);
+    let types = types.to_owned();
+    let running = store.read(move |connection| {
+        Box::pin(async move {
+            let running = sqlx::query_scalar(include_str!("sql/subscribe_running.sql"));
+            running.bind(now).bind(types).bind(STEP).fetch_all(connection).await.map_err(failed)
+        })
+    });
+    let rows: Vec<i64> = running.await?;
+    if rows.is_empty() {
+        return Ok(0);
+    }
+    let rows = Value::from(rows).to_string();
+    let woken = store.writer()?.transaction(move |connection| {
+        Box::pin(async move {
+            let due = sqlx::query(include_str!("sql/subscribe_due.sql")).bind(now).bind(rows);
+            Ok(due.execute(connection).await.map_err(failed)?.rows_affected())
+        })
+    });
+    woken.await
 }

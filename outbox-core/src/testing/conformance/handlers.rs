@@ -225,6 +225,15 @@ pub async fn a_new_handler_gets_what_others_hold_back(world: World) {
     assert_eq!(new.work_off().await, [(ids[1], "b".to_owned())]);
 }
 
+/// And those on which another handler still runs, at once.
+pub async fn a_new_handler_does_not_wait_for_one_that_still_runs(world: World) {
+    let old = world.worker([handler("a", "t")]).await;
+    world.enqueue(event("t")).await;
+    old.take_one().await.settle(Settlement::Defer { until: world.now() }).await;
+    let new = world.worker([handler("a", "t"), handler("b", "t")]).await;
+    assert_eq!(new.take_one().await.handlers(), ["b"]);
+}
+
 /// An event of a version above the known one waits, visibly, for a newer worker, which may be of the same handler.
 pub async fn a_newer_version_waits_for_a_newer_worker(world: World) {
     let old = world.worker([up_to(1)]).await;

@@ -100,6 +100,7 @@ macro_rules! conformance_tests {
             an_event_in_hand_whose_last_handler_is_forgotten_is_not_done,
             a_new_handler_gets_what_is_not_finished,
             a_new_handler_gets_what_others_hold_back,
+            a_new_handler_does_not_wait_for_one_that_still_runs,
             a_newer_version_waits_for_a_newer_worker,
             each_handler_runs_the_versions_that_it_knows,
             a_pattern_takes_every_type_that_fits,

@@ -169,7 +169,8 @@ impl Pass {
         &self.open().connection
     }
 
-    fn open(&self) -> &Open {
+    /// The connection with what is known of it.
+    pub(crate) fn open(&self) -> &Open {
         self.guard.as_ref().unwrap_or_else(|| unreachable!("{KEPT}"))
     }
 

@@ -14,6 +14,7 @@ mod begin;
 mod bus;
 mod columns;
 mod connect;
+mod durability;
 mod enqueue;
 mod error;
 mod file;

@@ -7,6 +7,7 @@ use outbox_core::StoreError;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Executor};
 
+use crate::durability::Durability;
 use crate::error::store_error;
 use crate::hooks::Hooks;
 
@@ -14,6 +15,8 @@ use crate::hooks::Hooks;
 pub(crate) struct Open {
     pub(crate) connection: SqliteConnection,
     pub(crate) since: Instant,
+    /// What its commits wait for.
+    pub(crate) durability: Durability,
     pub(crate) hooks: Arc<Hooks>,
     /// Whether somebody else's statements ever ran on it.
     pub(crate) was_lent: bool,
@@ -29,10 +32,12 @@ impl Open {
         let prepared = async {
             connection.execute(include_str!("sql/temp_tables.sql")).await?;
             let state = state(&mut connection).await?;
-            Ok::<_, sqlx::Error>((state, Hooks::install(&mut connection).await?))
+            let durability = Durability::of(&mut connection).await?;
+            Ok::<_, sqlx::Error>((state, durability, Hooks::install(&mut connection).await?))
         };
-        let (state, hooks) = prepared.await.map_err(|e| store_error("prepare the write connection", e))?;
-        Ok(Self { connection, since, hooks, state, was_lent: false })
+        let (state, durability, hooks) =
+            prepared.await.map_err(|e| store_error("prepare the write connection", e))?;
+        Ok(Self { connection, since, durability, hooks, state, was_lent: false })
     }
 
     /// Whether something was left behind on it.

@@ -36,7 +36,8 @@ pub struct SqliteOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Synchronous {
-    /// For the disk: what is committed survives a crash of the process, of the system, and a loss of power.
+    /// For the disk: what is committed survives a crash of the process, of the system, and a loss of power. Claims alone
+    /// do not wait for it: one that the power takes back is made again, without having been counted as an attempt.
     #[default]
     Full,
     /// For the operating system only: several times faster for single commits. What is committed survives a crash of

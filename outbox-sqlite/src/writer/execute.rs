@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use outbox_core::{ClaimToken, Enqueued, LedgerError, SharedClock, StoreError, StoreErrorKind};
-use sqlx::AssertSqlSafe;
+use sqlx::{AssertSqlSafe, Executor};
 
 use super::command::LedgerReply;
 use super::group::Group;
@@ -63,7 +63,9 @@ impl Group {
     async fn write(&self, pass: &mut Pass, context: &mut Context) -> Result<Results, StoreError> {
         pass.open_connection().await?;
         let now = context.clock.now();
-        let mut query = sqlx::query(AssertSqlSafe(statements::text(self, context.marks_may_come_late)));
+        let relaxed = self.only_claims().then(|| pass.open().durability.relaxed()).flatten();
+        let text = statements::text(self, context.marks_may_come_late, relaxed);
+        let mut query = sqlx::query(AssertSqlSafe(text));
         for argument in arguments::arguments(self, now) {
             query = query.bind(argument);
         }
@@ -71,14 +73,20 @@ impl Group {
         pass.opens();
         // `fetch_all`, since anything less stops after the first row and leaves the transaction open.
         let written = query.fetch_all(pass.connection()).await;
-        match written.map_err(|e| store_error("write", e)).and_then(|rows| Results::read(&rows)) {
+        let mut written = written.map_err(|e| store_error("write", e)).and_then(|rows| Results::read(&rows));
+        if relaxed.is_some() && written.as_ref().is_ok_and(|results| results.gave_ids) {
+            let durable = pass.connection().execute(include_str!("../sql/receive_ids_durable.sql")).await;
+            written = durable.map_err(|e| store_error("write ids", e)).and(written);
+        }
+        match written {
             Ok(results) => {
                 pass.closes();
                 context.marks_may_come_late |= results.settled_early;
                 Ok(results)
             }
             Err(failure) => {
-                pass.abandon(failure.kind()).await;
+                // A connection that may still be relaxed is closed.
+                pass.abandon(if relaxed.is_some() { StoreErrorKind::Other } else { failure.kind() }).await;
                 Err(failure)
             }
         }

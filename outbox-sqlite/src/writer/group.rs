@@ -92,6 +92,14 @@ impl Group {
         (done > 0, done < self.changes.len())
     }
 
+    /// Whether it holds nothing but claims and their renewals.
+    pub(super) fn only_claims(&self) -> bool {
+        self.changes.is_empty()
+            && self.settlements.is_empty()
+            && self.enqueues.is_empty()
+            && self.job.is_none()
+    }
+
     /// Whether claims are granted.
     pub(super) fn grants(&self) -> bool {
         !self.claims.is_empty() || self.receive.as_ref().is_some_and(|(request, _)| request.subscriber.grants)

@@ -24,6 +24,8 @@ pub(super) struct Results {
     pub(super) settled_early: bool,
     /// Whether what was settled may have made something available to a worker.
     pub(super) wakes: bool,
+    /// Whether foreign rows were given ids.
+    pub(super) gave_ids: bool,
     pub(super) enqueued: Vec<String>,
     /// JSON, and beside it the payloads.
     pub(super) received: Option<(String, Vec<u8>)>,
@@ -41,6 +43,7 @@ impl Results {
                 "renewed" => results.renewed = row.try_get(1).map_err(failed)?,
                 "early" => results.settled_early |= row.try_get::<bool, _>(1).map_err(failed)?,
                 "wakes" => results.wakes |= row.try_get::<bool, _>(1).map_err(failed)?,
+                "ids" => results.gave_ids = row.try_get::<bool, _>(1).map_err(failed)?,
                 "enqueued" => results.enqueued.push(text().map_err(failed)?),
                 "received" => {
                     let payloads = row.try_get_unchecked::<Option<_>, _>("payloads").map_err(failed)?;

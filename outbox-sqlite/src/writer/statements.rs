@@ -1,6 +1,7 @@
 //! The statements of a group, put together into one text per kind of group.
 
 use super::group::Group;
+use crate::durability::Relaxed;
 
 macro_rules! sql {
     ($name:literal) => {
@@ -10,11 +11,11 @@ macro_rules! sql {
 
 /// The text that executes a group in one transaction: one call to the database, whatever the group holds. There are
 /// few kinds of groups, so each text is prepared once. `marks_may_come_late`: a row was settled before the mark of one of
-/// its handlers.
-pub(super) fn text(group: &Group, marks_may_come_late: bool) -> String {
+/// its handlers. `relaxed`: the disk is not waited for.
+pub(super) fn text(group: &Group, marks_may_come_late: bool, relaxed: Option<Relaxed>) -> String {
     let mut text = String::with_capacity(16 * 1024);
     let mut add = |statements: &[&str]| statements.iter().for_each(|statement| text.push_str(statement));
-    add(&["BEGIN IMMEDIATE;\n"]);
+    add(&[relaxed.map_or("", |relaxed| relaxed.before), "BEGIN IMMEDIATE;\n"]);
     if !group.renewals.is_empty() {
         add(&[sql!("renew"), sql!("renew_result")]);
     }
@@ -65,6 +66,9 @@ pub(super) fn text(group: &Group, marks_may_come_late: bool) -> String {
             sql!("receive_expired"),
             sql!("receive_ids"),
         ]);
+        if relaxed.is_some() {
+            add(&[sql!("receive_ids_result")]);
+        }
         if request.subscriber.grants {
             add(&[
                 sql!("receive_pairs"),
@@ -99,6 +103,6 @@ pub(super) fn text(group: &Group, marks_may_come_late: bool) -> String {
     if !group.claims.is_empty() {
         add(&[sql!("claim_result")]);
     }
-    add(&["COMMIT;"]);
+    add(&["COMMIT;\n", relaxed.map_or("", |relaxed| relaxed.after)]);
     text
 }

@@ -15,7 +15,7 @@ pub struct Explanation {
     pub version: u32,
     /// Key within which its order is kept.
     pub key: Option<String>,
-    /// State of its queue row; `None` if only the ledger still knows it.
+    /// State of its queue row; `None` if only the ledger still knows it, or if the state is unknown.
     pub state: Option<EventState>,
     /// The payload, as written.
     pub payload: String,
@@ -154,9 +154,10 @@ impl fmt::Display for Explanation {
         if let Some(key) = &self.key {
             write!(f, " key {key:?}")?;
         }
-        match self.state {
-            Some(state) => write!(f, ": {state}")?,
-            None => f.write_str(": pruned from the queue")?,
+        match (self.state, &self.waits_for) {
+            (Some(state), _) => write!(f, ": {state}")?,
+            (None, Some(WaitReason::UnknownState(state))) => write!(f, ": {state}")?,
+            (None, _) => f.write_str(": pruned from the queue")?,
         }
         if let Some(reason) = &self.waits_for {
             write!(f, ", waits for {reason}")?;

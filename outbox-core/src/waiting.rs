@@ -38,6 +38,9 @@ pub enum WaitReason {
     },
     /// Earlier events of their key.
     Key,
+    /// Somebody to put right their state, which is a word that no version of this library writes. Nothing happens to
+    /// them, and later events of their key wait for them, until it is set to `pending` (they are handled) or `done`.
+    UnknownState(String),
 }
 
 impl fmt::Display for WaitReason {
@@ -49,6 +52,9 @@ impl fmt::Display for WaitReason {
             }
             Self::AnyHandler { event_type } => write!(f, "any handler of {event_type}"),
             Self::Key => f.write_str("earlier events of their key"),
+            Self::UnknownState(state) => {
+                write!(f, "somebody to put right their unknown state {state:?}, to `pending` or `done`")
+            }
         }
     }
 }

@@ -5,7 +5,8 @@ mod support;
 use std::time::Duration;
 
 use outbox_core::{
-    Admin, DeadLetterFilter, Enqueued, EventState, NewEvent, Pruned, Retention, enqueue_events,
+    Admin, DeadLetterFilter, Enqueued, EventState, NewEvent, Pruned, Retention, WaitReason, Waiting,
+    enqueue_events,
 };
 use outbox_sqlite::SqliteOutbox;
 use sqlx::{AssertSqlSafe, Row, SqliteConnection};
@@ -219,4 +220,24 @@ async fn an_event_is_found_under_every_way_to_write_its_id() {
         let explanation = store.admin().explain(enqueued[0].id).await.unwrap();
         assert!(explanation.is_some(), "{written}");
     }
+}
+
+/// It is not handled, and holds its key, until somebody puts it right; so it is told of.
+#[tokio::test]
+async fn an_event_whose_state_was_set_by_hand_to_none_of_ours_is_shown() {
+    let database = Database::new();
+    let store = SqliteOutbox::connect(&database.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    let keyed = || NewEvent::raw("t", "{}").key("k");
+    let id = store.enqueue_all(vec![keyed(), keyed()]).await.unwrap()[0].id;
+    let mut connection = database.connect().await;
+    run(&mut connection, "UPDATE event_queue SET status = 'paused' WHERE id = 1").await;
+    let reason = WaitReason::UnknownState("paused".to_owned());
+    let status = store.admin().status().await.unwrap();
+    assert!(status.waiting.contains(&Waiting { reason: reason.clone(), events: 1 }), "{status:?}");
+    assert_eq!(status.count(EventState::Pending), 1);
+    let explanation = store.admin().explain(id).await.unwrap().unwrap();
+    assert_eq!((explanation.state, &explanation.waits_for), (None, &Some(reason)));
+    let told = explanation.to_string();
+    assert!(told.contains(": paused, waits for somebody to put right their unknown state"), "{told}");
 }

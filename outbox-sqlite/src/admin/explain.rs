@@ -95,8 +95,11 @@ fn progress(row: &SqliteRow) -> Result<HandlerProgress, sqlx::Error> {
 
 fn explain(event_id: EventId, row: EventRow, handlers: Vec<HandlerProgress>, store: &Store) -> Explanation {
     let state = EventState::from_word(&row.status);
-    let is_waiting = state == Some(EventState::Pending);
-    let waits_for = if is_waiting { waits_for(&row, &handlers, store.clock.now()) } else { None };
+    let waits_for = match state {
+        Some(EventState::Pending) => waits_for(&row, &handlers, store.clock.now()),
+        Some(_) => None,
+        None => Some(WaitReason::UnknownState(row.status.clone())),
+    };
     let timeline = timeline(Some(row.created_at), &handlers, end(&row, state));
     let in_hand_until = row.claimed_at.map(|at| at.after(store.options.queue_lease));
     Explanation {

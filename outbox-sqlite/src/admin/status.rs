@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use outbox_core::{EventState, Status, StoreError, Timestamp, TypeCount, WaitReason, Waiting};
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteConnection;
 
 use super::reader;
 use crate::columns::{number, text};
@@ -15,29 +15,35 @@ pub(super) async fn read(store: &Store) -> Result<Status, StoreError> {
     let now = store.clock.now();
     let mut connection = reader(store).await?;
     let status = async {
+        let (counts, unknown) = counts(&mut connection).await?;
+        let mut waiting = waiting(&mut connection, now).await?;
+        waiting.extend(unknown);
         Ok(Status {
-            counts: counts(&mut connection).await?,
+            counts,
             dead_letters: dead_letters(&mut connection).await?,
             oldest: oldest(&mut connection, now).await?,
-            waiting: waiting(&mut connection, now).await?,
+            waiting,
         })
     };
     status.await.map_err(|error| store_error("read the status", error))
 }
 
-async fn counts(connection: &mut SqliteConnection) -> Result<Vec<TypeCount>, sqlx::Error> {
+/// Events per type and state, and those in states that are none of ours.
+async fn counts(connection: &mut SqliteConnection) -> Result<(Vec<TypeCount>, Vec<Waiting>), sqlx::Error> {
     let rows = sqlx::query(include_str!("../sql/admin_counts.sql")).fetch_all(connection).await?;
-    let counts = rows.iter().map(type_count).collect::<Result<Vec<_>, _>>()?;
-    Ok(counts.into_iter().flatten().collect())
-}
-
-/// `None` for a word that no version of this library writes.
-fn type_count(row: &SqliteRow) -> Result<Option<TypeCount>, sqlx::Error> {
-    let event_type = text(row, "event_type")?.unwrap_or_default();
-    let events = number(row, "events")?.unwrap_or(0).unsigned_abs();
-    let oldest = number(row, "oldest")?.map(Timestamp::from_millis);
-    let state = EventState::from_word(&text(row, "status")?.unwrap_or_default());
-    Ok(state.map(|state| TypeCount { event_type, state, events, oldest }))
+    let mut counts = Vec::new();
+    let mut unknown = BTreeMap::<WaitReason, u64>::new();
+    for row in &rows {
+        let event_type = text(row, "event_type")?.unwrap_or_default();
+        let events = number(row, "events")?.unwrap_or(0).unsigned_abs();
+        let oldest = number(row, "oldest")?.map(Timestamp::from_millis);
+        let word = text(row, "status")?.unwrap_or_default();
+        match EventState::from_word(&word) {
+            Some(state) => counts.push(TypeCount { event_type, state, events, oldest }),
+            None => *unknown.entry(WaitReason::UnknownState(word)).or_default() += events,
+        }
+    }
+    Ok((counts, unknown.into_iter().map(|(reason, events)| Waiting { reason, events }).collect()))
 }
 
 async fn dead_letters(connection: &mut SqliteConnection) -> Result<u64, sqlx::Error> {

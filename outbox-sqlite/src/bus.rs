@@ -121,6 +121,7 @@ impl SqliteBus {
     ) -> Result<Batch, StoreError> {
         let shared = &self.shared;
         let number = shared.claims.fetch_add(1, Ordering::Relaxed);
+        let writer = shared.store.writer()?;
         let request = ReceiveRequest {
             subscriber: Arc::clone(subscriber),
             types: self.types(subscriber).await?,
@@ -128,9 +129,11 @@ impl SqliteBus {
             queue_lease: shared.store.options.queue_lease,
             max,
             window,
+            asked_at: shared.store.clock.now(),
+            writer: writer.clone(),
         };
-        shared.looked_at.store(shared.store.clock.now().as_millis(), Ordering::Release);
-        shared.store.writer()?.ask(|reply| Command::Receive { request, reply }).await
+        shared.looked_at.store(request.asked_at.as_millis(), Ordering::Release);
+        writer.ask(|reply| Command::Receive { request, reply }).await
     }
 
     /// A row that no envelope can hold is dead-lettered at once.
@@ -185,7 +188,7 @@ impl Bus for SqliteBus {
             let found_unreadable = !batch.unreadable.is_empty();
             self.bury_unreadable(batch.unreadable).await?;
             if !batch.received.is_empty() || (batch.parked == 0 && !found_unreadable) {
-                return Ok(batch.received);
+                return Ok(batch.received.arrive());
             }
             window = WINDOW.max(max);
         }

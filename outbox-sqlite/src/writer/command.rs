@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use outbox_core::{
-    Claim, ClaimRequest, ClaimToken, Enqueued, LedgerError, ReadyEvent, Receipt, Received, Release,
-    Settlement, StoreError,
+    Claim, ClaimRequest, ClaimToken, Enqueued, LedgerError, ReadyEvent, Receipt, Release, Settlement,
+    StoreError, Timestamp,
 };
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::Job;
+use super::on_the_way::OnTheWay;
+use super::{Job, Writer};
 use crate::subscriber::Subscriber;
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
@@ -31,7 +32,7 @@ pub(crate) enum Command {
 
 /// What a claim of rows brought.
 pub(crate) struct Batch {
-    pub(crate) received: Vec<Received>,
+    pub(crate) received: OnTheWay,
     /// Rows whose columns no envelope can hold, with the reason.
     pub(crate) unreadable: Vec<(Receipt, String)>,
     /// How many rows were looked at in vain and put back.
@@ -51,6 +52,9 @@ pub(crate) struct ReceiveRequest {
     pub(crate) max: usize,
     /// Most rows to look at.
     pub(crate) window: usize,
+    pub(crate) asked_at: Timestamp,
+    /// Where they are given back if nobody takes them.
+    pub(crate) writer: Writer,
 }
 
 /// A change of a claim.

@@ -151,9 +151,10 @@ impl Group {
 
 #[cfg(test)]
 mod tests {
-    use outbox_core::{OnDead, SubscribedHandler, Subscription};
-    use tokio::sync::oneshot;
+    use outbox_core::{OnDead, SubscribedHandler, Subscription, Timestamp};
+    use tokio::sync::{mpsc, oneshot};
 
+    use super::super::Writer;
     use super::*;
 
     /// A row that one worker looks at in vain would be put away as if the other had done so, and would never be found again.
@@ -190,6 +191,8 @@ mod tests {
             queue_lease: Duration::from_secs(1),
             max: 1,
             window: 1,
+            asked_at: Timestamp::from_millis(0),
+            writer: Writer { commands: mpsc::channel(1).0 },
         };
         Command::Receive { request, reply: oneshot::channel().0 }
     }

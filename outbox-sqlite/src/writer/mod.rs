@@ -7,6 +7,7 @@ pub(crate) mod arguments;
 mod command;
 mod execute;
 mod group;
+mod on_the_way;
 mod results;
 mod statements;
 
@@ -76,6 +77,11 @@ impl Writer {
         let (reply, answer) = oneshot::channel();
         self.commands.send(command(reply)).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
+    }
+
+    /// Sends a command whose answer nobody needs, unless the queue is full.
+    fn send(&self, command: Command) {
+        let _ = self.commands.try_send(command);
     }
 
     /// Runs `job` on the writer's thread, in a transaction of its own, and returns what it makes.

@@ -12,6 +12,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::command::{Batch, ReceiveRequest, Reply};
+use super::on_the_way::OnTheWay;
 use crate::columns::{self, clamped};
 use crate::error::store_error;
 
@@ -79,7 +80,7 @@ pub(super) fn batch(
 ) -> Result<Batch, StoreError> {
     let mut payloads = &payloads[..];
     let parts: ReceivedParts = serde_json::from_str(text).map_err(|e| unreadable("received events", e))?;
-    let mut batch = Batch { received: Vec::new(), unreadable: Vec::new(), parked: parts.parked };
+    let (mut received, mut unreadable) = (Vec::new(), Vec::new());
     let mut claims = HashMap::<i64, Vec<ClaimColumns>>::new();
     for claim in parts.claims {
         claims.entry(claim.0).or_default().push(claim);
@@ -91,7 +92,7 @@ pub(super) fn batch(
         let envelope = match envelope(columns, &mut payloads) {
             Ok(envelope) => envelope,
             Err(reason) => {
-                batch.unreadable.push((receipt, reason));
+                unreadable.push((receipt, reason));
                 continue;
             }
         };
@@ -106,9 +107,9 @@ pub(super) fn batch(
             },
         );
         let claims = request.subscriber.grants.then(|| own.collect());
-        batch.received.push(Received { envelope: Arc::new(envelope), receipt, claims });
+        received.push(Received { envelope: Arc::new(envelope), receipt, claims });
     }
-    Ok(batch)
+    Ok(Batch { received: OnTheWay::new(received, request), unreadable, parked: parts.parked })
 }
 
 /// Takes the event's payload from the front of `payloads`.

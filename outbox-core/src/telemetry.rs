@@ -11,6 +11,7 @@
 //! | name | level | when |
 //! |---|---|---|
 //! | `outbox.worker.started`, `outbox.worker.stopped` | info | a worker starts, has ended |
+//! | `outbox.worker.no_handlers` | warn | a worker starts without any handler, perhaps since the linker left out their crate |
 //! | `outbox.handler.failed` | warn | a run failed and will be retried |
 //! | `outbox.handler.dead` | error | a handler gave up: dead letter |
 //! | `outbox.lease.lost` | warn | a run was overtaken and wrote nothing |

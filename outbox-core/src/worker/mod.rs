@@ -107,6 +107,13 @@ impl Worker {
             owner = %worker.owner, handlers = worker.handlers.len(), concurrency = self.settings.concurrency,
             "worker started"
         );
+        if worker.handlers.is_empty() {
+            warn!(
+                name: "outbox.worker.no_handlers",
+                owner = %worker.owner,
+                "no handler is registered, so nothing is handled: a crate of handlers must be named by the binary (`use its_name as _;`) or given with `.handlers(…)`"
+            );
+        }
         let metrics = WorkerMetrics::new();
         let runs = TaskTracker::new();
         tokio::select! {

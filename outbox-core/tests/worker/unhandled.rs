@@ -5,6 +5,22 @@ use outbox_core::{EventState, NewEvent, Unhandled, WorkerSettings};
 use crate::support::logs::Logs;
 use crate::support::{Bench, Running, Runs, eventually, quiet, seconds};
 
+/// As when the linker has left out the crate of its handlers, which nothing in the binary names.
+#[tokio::test]
+async fn a_worker_without_any_handler_says_so_and_what_to_do() {
+    let logs = Logs::collect();
+    let bench = Bench::new();
+    let running = Running::start(bench.worker());
+    eventually("it is warned of", async || logs.count("outbox.worker.no_handlers") == 1).await;
+    assert!(logs.text().contains("use its_name as _;"), "{logs:?}");
+    running.stop().await;
+
+    let running = bench.start(Runs::new(&bench).handler());
+    eventually("it is ready", async || running.worker.health().is_ready()).await;
+    assert_eq!(logs.count("outbox.worker.no_handlers"), 1, "with a handler there is nothing to say");
+    running.stop().await;
+}
+
 #[tokio::test]
 async fn a_type_that_nobody_handles_waits_and_is_warned_of_once() {
     let logs = Logs::collect();

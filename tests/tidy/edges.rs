@@ -32,6 +32,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "outbox-http",
         ],
     ),
+    // What the tests of the linker link.
+    ("linked-handlers", &["outbox"]),
     ("xtask", &[]),
 ];
 

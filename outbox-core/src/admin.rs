@@ -89,8 +89,8 @@ pub trait Admin: Send + Sync + 'static {
     /// [`StoreError`].
     async fn handlers(&self) -> Result<Vec<ListedHandler>, StoreError>;
 
-    /// Retires a handler that no binary has any more: no event waits for it from now on. Returns how many events were
-    /// waiting.
+    /// Retires a handler that no binary has any more: no event waits for it from now on. Those that others have finished are
+    /// done; where it was the only one of their type, they wait for any. Returns how many events were waiting.
     ///
     /// # Errors
     ///

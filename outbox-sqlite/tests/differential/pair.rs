@@ -182,8 +182,10 @@ fn may_say(memory: &Option<WaitReason>, sqlite: &Option<WaitReason>, seen: &Seen
         Some(WaitReason::Handler(name)) => {
             seen.handlers.get(name).is_some_and(|progress| progress.stage == Stage::NotBegun)
         }
-        // Both may hold.
-        Some(WaitReason::Key) => matches!(memory, Some(WaitReason::Key | WaitReason::Version { .. })),
+        // Both may hold; or one handler waits for its key, and the others for the version.
+        Some(WaitReason::Key) => {
+            matches!(memory, Some(WaitReason::Key | WaitReason::Version { .. })) || seen.version > 1
+        }
         told => told == memory,
     }
 }

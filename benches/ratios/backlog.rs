@@ -4,8 +4,6 @@
 mod claims;
 mod kinds;
 
-use std::time::Instant;
-
 use anyhow::{Result, ensure};
 
 use self::claims::Claimant;
@@ -60,19 +58,13 @@ async fn claim_rates(
 
 /// The first encounter with rows that only a claim can tell to be blocked.
 async fn put_aside(database: &Database, backlog: usize) -> Result<()> {
-    let claimant = Claimant::new(database, MODES[0].0).await?;
-    let start = Instant::now();
-    claimant.claim(1).await?;
-    let seconds = start.elapsed().as_secs_f64();
+    let seconds = Claimant::put_aside(database, backlog).await?;
     report::figure(
-        &format!("putting {backlog} foreign rows aside, {}", MODES[0].1),
+        &format!("putting {backlog} foreign rows aside"),
         seconds,
         "s, once",
         None,
-        &format!(
-            "{} rows/s, until a ready row behind them is claimed",
-            report::rate(backlog as f64 / seconds)
-        ),
+        &format!("{} rows/s; NORMAL", report::rate(backlog as f64 / seconds)),
     );
     Ok(())
 }

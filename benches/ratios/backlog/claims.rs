@@ -16,6 +16,10 @@ use crate::events::Noted;
 /// Rows of one claim.
 pub(crate) const MAX: usize = 100;
 
+/// Names of handlers and the types that they take.
+const NOOP: (&str, &str) = ("noop", "bench.noted");
+const IN_ORDER: (&str, &str) = ("in_order", "bench.noted_in_order");
+
 /// Has one handler for each type of event that the benchmarks know.
 pub(crate) struct Claimant<'d> {
     database: &'d Database,
@@ -26,15 +30,18 @@ pub(crate) struct Claimant<'d> {
 impl<'d> Claimant<'d> {
     /// Opens the database anew, in this mode.
     pub(crate) async fn new(database: &'d Database, synchronous: Synchronous) -> Result<Self> {
+        Self::with(database, synchronous, &[NOOP, IN_ORDER]).await
+    }
+
+    async fn with(
+        database: &'d Database,
+        synchronous: Synchronous,
+        handlers: &[(&str, &str)],
+    ) -> Result<Self> {
         let store = open(&database.file(), synchronous).await?;
         let bus = store.bus();
-        let handlers = [("noop", "bench.noted"), ("in_order", "bench.noted_in_order")].map(handler);
-        bus.subscribe(Subscription {
-            owner: Uuid::new_v4(),
-            handlers: handlers.to_vec(),
-            grant_claims: true,
-        })
-        .await?;
+        let handlers: Vec<_> = handlers.iter().copied().map(handler).collect();
+        bus.subscribe(Subscription { owner: Uuid::new_v4(), handlers, grant_claims: true }).await?;
         Ok(Self { database, store, bus })
     }
 
@@ -64,6 +71,22 @@ impl<'d> Claimant<'d> {
         let next = |number| Ok(NewEvent::new(&Noted::new(number as u64))?);
         self.database.fill(calls * MAX, next).await?;
         Ok(rate)
+    }
+
+    /// Looks at `rows` rows that only a claim can tell to be blocked, until all are put aside. Seconds.
+    pub(crate) async fn put_aside(database: &'d Database, rows: usize) -> Result<f64> {
+        let claimant = Self::with(database, Synchronous::Normal, &[IN_ORDER]).await?;
+        let waiting = "SELECT count(*) FROM event_queue WHERE event_type = 'bench.noted_in_order' AND waits_for = 'key'";
+        let start = Instant::now();
+        loop {
+            let received = claimant.bus.receive(MAX).await?;
+            ensure!(received.is_empty(), "{} rows behind a blocked key were received", received.len());
+            let seconds = start.elapsed().as_secs_f64();
+            if database.number(waiting).await? == rows as i64 {
+                return Ok(seconds);
+            }
+            ensure!(seconds < 300.0, "{rows} rows were not put aside within 300 s");
+        }
     }
 
     async fn finish(&self, received: Vec<Received>) -> Result<()> {

@@ -17,13 +17,13 @@ pub struct Explanation {
     pub key: Option<String>,
     /// State of its queue row; `None` if only the ledger still knows it, or if the state is unknown.
     pub state: Option<EventState>,
-    /// The payload, as written.
+    /// The payload, as written; empty if only the ledger still knows the event.
     pub payload: String,
     /// Headers, names in lower case.
     pub headers: Headers,
     /// What it waits for beside a free worker.
     pub waits_for: Option<WaitReason>,
-    /// When it may be handled next.
+    /// When it may be handled next; of an event in a worker's hands, until when that is.
     pub available_at: Timestamp,
     /// Its handlers: those with a ledger row, and those that are listed for its type and have not begun.
     pub handlers: Vec<HandlerProgress>,
@@ -48,7 +48,8 @@ pub struct HandlerProgress {
     pub lease_until: Option<Timestamp>,
     /// When it finished or gave up.
     pub processed_at: Option<Timestamp>,
-    /// Its last failure with its causes, also after a later attempt succeeded.
+    /// Its last failure with its causes, also after a later attempt succeeded; after a discard, `discarded: ` and the
+    /// failure.
     pub last_error: Option<String>,
 }
 
@@ -101,13 +102,24 @@ impl HandlerProgress {
         }
     }
 
+    /// Why it had given up, or the last failure (empty if there was none), if an operator
+    /// [discarded](crate::Admin::discard) what was left to do: it counts as done, and did not succeed.
+    #[must_use]
+    pub fn discarded(&self) -> Option<&str> {
+        let error = self.last_error.as_deref().filter(|_| self.state == Some(ClaimState::Done))?;
+        error.strip_prefix("discarded: ")
+    }
+
     /// When its last attempt began, and how that ended so far.
     fn entries(&self) -> impl Iterator<Item = TimelineEntry> {
-        let begun = self.started_at.map(|at| (at, format!("attempt {} started", self.attempts)));
+        let begun = self.started_at.map(|at| (at, self.begun()));
         let error = self.last_error.as_deref().unwrap_or("no error");
         let ended = match (self.state, self.processed_at, self.lease_until) {
-            (Some(ClaimState::Done), Some(at), _) => Some((at, "done".to_owned())),
+            (Some(ClaimState::Done), Some(at), _) => Some((at, self.done())),
             (Some(ClaimState::Dead), Some(at), _) => Some((at, format!("gave up: {error}"))),
+            (Some(ClaimState::Released), _, Some(at)) if self.attempts == 0 => {
+                Some((at, format!("begins anew, with all of its attempts, after: {error}")))
+            }
             (Some(ClaimState::Released), _, Some(at)) => Some((at, format!("due again after: {error}"))),
             (Some(ClaimState::InProgress), _, Some(at)) => Some((at, "lease ends".to_owned())),
             _ => None,
@@ -115,6 +127,22 @@ impl HandlerProgress {
         let handler = Some(self.handler.clone());
         let told = begun.into_iter().chain(ended);
         told.map(move |(at, what)| TimelineEntry { at, handler: handler.clone(), what })
+    }
+
+    /// An attempt counts no more once it was redriven, or given back before it ran.
+    fn begun(&self) -> String {
+        match self.attempts {
+            0 => "an earlier attempt started".to_owned(),
+            attempt => format!("attempt {attempt} started"),
+        }
+    }
+
+    fn done(&self) -> String {
+        match self.discarded() {
+            None => "done".to_owned(),
+            Some("") => "discarded".to_owned(),
+            Some(reason) => format!("discarded: {reason}"),
+        }
     }
 }
 
@@ -150,26 +178,39 @@ pub fn timeline(
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} v{}", self.event_id, self.event_type, self.version)?;
+        self.fmt_header(f)?;
+        for entry in &self.timeline {
+            let handler = entry.handler.as_deref().unwrap_or("(event)");
+            write!(f, "\n{}  {handler:<24} {}", entry.at, entry.what)?;
+        }
+        Ok(())
+    }
+}
+
+impl Explanation {
+    fn fmt_header(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.event_id)?;
+        let unknown = match &self.waits_for {
+            Some(WaitReason::UnknownState(state)) => Some(state),
+            _ => None,
+        };
+        if self.state.is_none() && unknown.is_none() {
+            return f.write_str(": no longer in the queue; what the ledger knows of it:");
+        }
+        write!(f, " {} v{}", self.event_type, self.version)?;
         if let Some(key) = &self.key {
             write!(f, " key {key:?}")?;
         }
-        match (self.state, &self.waits_for) {
+        match (self.state, unknown) {
+            (Some(EventState::Pending), _) => write!(f, ": pending, due {}", self.available_at)?,
+            (Some(EventState::Processing), _) => write!(f, ": processing, until {}", self.available_at)?,
             (Some(state), _) => write!(f, ": {state}")?,
-            (None, Some(WaitReason::UnknownState(state))) => write!(f, ": {state}")?,
-            (None, _) => f.write_str(": pruned from the queue")?,
+            (None, Some(state)) => write!(f, ": {state}")?,
+            (None, None) => {}
         }
         if let Some(reason) = &self.waits_for {
-            write!(f, ", waits for {reason}")?;
-        }
-        for entry in &self.timeline {
-            write!(
-                f,
-                "\n{}  {:<24} {}",
-                entry.at,
-                entry.handler.as_deref().unwrap_or("(event)"),
-                entry.what
-            )?;
+            f.write_str(", waits for ")?;
+            reason.fmt_of(f, "its")?;
         }
         Ok(())
     }

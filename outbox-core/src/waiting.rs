@@ -45,15 +45,22 @@ pub enum WaitReason {
 
 impl fmt::Display for WaitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_of(f, "their")
+    }
+}
+
+impl WaitReason {
+    /// Tells it of one event ("its") or of several ("their").
+    pub(crate) fn fmt_of(&self, f: &mut fmt::Formatter<'_>, whose: &str) -> fmt::Result {
         match self {
             Self::Handler(handler) => write!(f, "handler {handler}"),
             Self::Version { event_type, version } => {
                 write!(f, "a worker that knows {event_type} version {version}")
             }
             Self::AnyHandler { event_type } => write!(f, "any handler of {event_type}"),
-            Self::Key => f.write_str("earlier events of their key"),
+            Self::Key => write!(f, "earlier events of {whose} key"),
             Self::UnknownState(state) => {
-                write!(f, "somebody to put right their unknown state {state:?}, to `pending` or `done`")
+                write!(f, "somebody to put right {whose} unknown state {state:?}, to `pending` or `done`")
             }
         }
     }

@@ -239,5 +239,5 @@ async fn an_event_whose_state_was_set_by_hand_to_none_of_ours_is_shown() {
     let explanation = store.admin().explain(id).await.unwrap().unwrap();
     assert_eq!((explanation.state, &explanation.waits_for), (None, &Some(reason)));
     let told = explanation.to_string();
-    assert!(told.contains(": paused, waits for somebody to put right their unknown state"), "{told}");
+    assert!(told.contains(": paused, waits for somebody to put right its unknown state"), "{told}");
 }

@@ -148,6 +148,30 @@ pub async fn a_discarded_dead_letter_is_gone_for_good(world: World) {
     assert_eq!(row, None, "the event's row is deleted");
 }
 
+/// What was discarded is told as that, with the reason why it was given up, even when its event is gone from the queue.
+pub async fn a_discard_is_told_with_its_reason(world: World) {
+    let worker = world.worker_for("t").await;
+    let id = world.enqueue(event("t")).await;
+    worker.bury_all("no such poster").await;
+    assert_eq!(world.admin.discard(&all()).await.unwrap(), 1);
+    assert_eq!(world.progress(id, "t").await.discarded(), Some("no such poster"));
+    let printed = world.explain(id).await.to_string();
+    assert!(printed.contains(" discarded: no such poster"), "{printed}");
+    assert!(printed.starts_with(&format!("{id}: no longer in the queue")), "{printed}");
+}
+
+/// A handler that is redriven has all of its attempts again, and the failure that it gave up with is still told.
+pub async fn a_redrive_is_told(world: World) {
+    let worker = world.worker_for("t").await;
+    let id = world.enqueue(event("t")).await;
+    worker.bury_all("no such poster").await;
+    world.pass(SECOND);
+    assert_eq!(world.admin.retry(&all()).await.unwrap(), 1);
+    let printed = world.explain(id).await.to_string();
+    assert!(printed.contains("begins anew, with all of its attempts, after: no such poster"), "{printed}");
+    assert!(!printed.contains("attempt 0"), "{printed}");
+}
+
 /// Discarding one handler's dead letter leaves the event to the handlers that have not finished.
 pub async fn discarding_leaves_the_event_to_the_other_handlers(world: World) {
     let worker = world.worker([handler("a", "t"), handler("b", "t")]).await;

@@ -122,6 +122,8 @@ macro_rules! conformance_tests {
             a_redrive_runs_only_the_dead_handlers_with_fresh_attempts,
             a_redrive_works_before_the_event_is_finished,
             a_discarded_dead_letter_is_gone_for_good,
+            a_discard_is_told_with_its_reason,
+            a_redrive_is_told,
             discarding_leaves_the_event_to_the_other_handlers,
             an_event_can_be_dead_lettered_as_a_whole,
             nothing_is_left_of_an_event_that_is_discarded,
@@ -146,6 +148,7 @@ macro_rules! conformance_tests {
             listed_handlers_tell_when_they_were_seen,
             explain_shows_how_far_each_handler_is,
             explain_tells_a_timeline,
+            explain_tells_when_a_delayed_event_is_due,
             explain_tells_until_when_an_event_is_in_hand,
         }
         $crate::__conformance_theme! {

@@ -158,6 +158,15 @@ pub async fn explain_tells_a_timeline(world: World) {
     }
 }
 
+/// An event that is not due yet says when it is.
+pub async fn explain_tells_when_a_delayed_event_is_due(world: World) {
+    world.worker_for("t").await;
+    let id = world.enqueue(event("t").after(3_600 * SECOND)).await;
+    let printed = world.explain(id).await.to_string();
+    let due = world.now().after(3_600 * SECOND);
+    assert!(printed.contains(&format!(": pending, due {due}")), "{printed}");
+}
+
 /// An event in a worker's hands says until when.
 pub async fn explain_tells_until_when_an_event_is_in_hand(world: World) {
     let worker = world.worker_for("t").await;

@@ -6,6 +6,8 @@ use outbox_core::{
 };
 use outbox_sqlite::{MigrateError, SqliteOptions, SqliteOutbox};
 
+use crate::variables;
+
 /// Store and worker as the variables of the environment say: the wiring of most `main` functions.
 ///
 /// | variable | meaning | default |
@@ -21,7 +23,8 @@ use outbox_sqlite::{MigrateError, SqliteOptions, SqliteOutbox};
 /// | `EVENT_DEAD_RETENTION_DAYS` | how long dead-lettered events are kept | 90 |
 /// | `EVENT_LEDGER_RETENTION_DAYS` | how long the ledger remembers | 30 |
 ///
-/// A value that is out of bounds fails the start, and so does a variable `EVENT_*` that looks like one of these misspelt.
+/// A value that is out of bounds fails the start, and so does a variable `EVENT_*` whose name is at most three edits away
+/// from one of these. Other names that begin as theirs do, such as `EVENT_QUEUE_…`, are told in a warning.
 ///
 /// ```no_run
 /// # #[derive(Clone)] struct Posters;
@@ -74,7 +77,7 @@ impl App {
     ///
     /// [`AppError`], naming the variable, the value and what is allowed, or what is wrong with the database.
     pub async fn from_env() -> Result<Self, AppError> {
-        refuse_unknown(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))?;
+        variables::check(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))?;
         let lookup = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         let settings = WorkerSettings::from_lookup(lookup)?;
         let options = SqliteOptions::from_lookup(lookup)?;
@@ -197,48 +200,5 @@ impl Signals {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
-    }
-}
-
-/// The variables of the table above.
-const KNOWN: [&str; 9] = [
-    "EVENT_BUS_BACKEND",
-    "EVENT_CONCURRENCY",
-    "EVENT_DEAD_RETENTION_DAYS",
-    "EVENT_LEDGER_LEASE_SECONDS",
-    "EVENT_LEDGER_RETENTION_DAYS",
-    "EVENT_POLL_SECONDS",
-    "EVENT_QUEUE_LEASE_SECONDS",
-    "EVENT_QUEUE_MAX_ATTEMPTS",
-    "EVENT_RETENTION_DAYS",
-];
-
-/// Edits between a variable's name and a known one up to which it is taken for that one misspelt.
-const MISSPELT: usize = 3;
-
-fn refuse_unknown(names: impl Iterator<Item = String>) -> Result<(), InvalidSetting> {
-    for name in names.filter(|name| name.starts_with("EVENT_") && !KNOWN.contains(&name.as_str())) {
-        // Other `EVENT_*` variables are somebody else's, such as those that Kubernetes makes of a service's name.
-        let nearest = KNOWN.into_iter().min_by_key(|known| strsim::damerau_levenshtein(&name, known));
-        if let Some(meant) = nearest.filter(|known| strsim::damerau_levenshtein(&name, known) <= MISSPELT) {
-            return Err(InvalidSetting::new(name, "(set)", format!("unknown; did you mean {meant}?")));
-        }
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_misspelt_variable_is_named_with_the_one_that_exists() {
-        let error =
-            refuse_unknown(["PATH".to_owned(), "EVENT_CONCURENCY".to_owned()].into_iter()).unwrap_err();
-        let text = error.to_string();
-        assert_eq!(text, "EVENT_CONCURENCY = (set): unknown; did you mean EVENT_CONCURRENCY?");
-        assert!(refuse_unknown(KNOWN.map(str::to_owned).into_iter()).is_ok());
-        let of_others = ["EVENT_STORE_SERVICE_HOST", "EVENT_BUS_SERVICE_PORT", "EVENT_SOURCE"];
-        assert!(refuse_unknown(of_others.map(str::to_owned).into_iter()).is_ok());
     }
 }

@@ -47,6 +47,7 @@
 //! what the driver said. There are no features to choose. Rust 1.94 or later.
 
 mod app;
+mod variables;
 
 pub use app::{App, AppError, AppWorker, shutdown_on_signal};
 pub use outbox_core::*;

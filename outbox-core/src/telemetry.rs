@@ -21,6 +21,7 @@
 //! | `outbox.waiting` | warn | rows wait for a handler of another binary |
 //! | `outbox.unreadable` | warn | a row of a foreign writer cannot be read: dead letter |
 //! | `outbox.transaction.ended` | warn | a handler ended its transaction by SQL; nothing of it is kept |
+//! | `outbox.settings.unknown` | warn | `App::from_env` found variables that begin as settings do and are none |
 //! | `outbox.wake.degraded` | warn | once: the database's files cannot be watched; commits of others are found by polling |
 //!
 //! # Metrics (facade `metrics`; install the recorder before the worker is built)

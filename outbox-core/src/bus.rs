@@ -21,8 +21,8 @@ pub trait Publisher: Send + Sync + 'static {
 #[non_exhaustive]
 pub enum PublishError {
     /// Whether it was taken is unknown; publishing it again is right.
-    #[error("not published: {0}")]
-    Transport(#[source] StoreError),
+    #[error(transparent)]
+    Transport(StoreError),
     /// It will never be taken as it is.
     #[error("refused for good: {reason}")]
     Refused {

@@ -30,7 +30,7 @@ pub enum EnqueueError {
     )]
     InsideTransaction,
     /// The database failed.
-    #[error("event was not enqueued: {0}")]
+    #[error(transparent)]
     Store(#[from] StoreError),
 }
 

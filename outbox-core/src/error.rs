@@ -101,3 +101,30 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::PublishError;
+    use crate::{EnqueueError, WorkerError};
+
+    #[test]
+    fn a_report_with_all_causes_has_each_sentence_once() {
+        let cause =
+            || StoreError::with_source(StoreErrorKind::Corrupt, "what was tried", "what the driver said");
+        let errors: [Box<dyn Error>; 3] = [
+            Box::new(EnqueueError::Store(cause())),
+            Box::new(PublishError::Transport(cause())),
+            Box::new(WorkerError::Start(cause())),
+        ];
+        for error in errors {
+            let mut report = vec![error.to_string()];
+            let mut next = error.source();
+            while let Some(cause) = next {
+                report.push(cause.to_string());
+                next = cause.source();
+            }
+            assert_eq!(report, ["what was tried", "what the driver said"]);
+        }
+    }
+}

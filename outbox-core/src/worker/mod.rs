@@ -65,8 +65,8 @@ pub enum WorkerError {
         grace: Duration,
     },
     /// The database is not one that trying again can mend, found at start.
-    #[error("the worker cannot start: {0}")]
-    Start(#[source] crate::StoreError),
+    #[error(transparent)]
+    Start(crate::StoreError),
     /// The heartbeat's thread could not be started.
     #[error("the heartbeat's thread could not be started")]
     Heartbeat(#[source] std::io::Error),

@@ -70,6 +70,15 @@ impl TransactionType {
     pub fn name(self) -> &'static str {
         (self.name)()
     }
+
+    /// Crate and type without the modules between, since types are used by the path at which their crate exports them.
+    pub(crate) fn short_name(self) -> String {
+        let (path, arguments) = self.name().split_at(self.name().find('<').unwrap_or(self.name().len()));
+        match (path.split_once("::"), path.rsplit_once("::")) {
+            (Some((krate, _)), Some((_, name))) => format!("{krate}::{name}{arguments}"),
+            _ => self.name().to_owned(),
+        }
+    }
 }
 
 impl PartialEq for TransactionType {
@@ -79,3 +88,10 @@ impl PartialEq for TransactionType {
 }
 
 impl Eq for TransactionType {}
+
+/// What a ledger offers, for a message; if it is nothing, where a handler that takes a transaction is tested instead.
+pub(crate) fn told(offered: Option<TransactionType>) -> String {
+    let none =
+        "none. `MemoryOutbox` has no transactions: test such a handler on SQLite, in a temporary directory";
+    offered.map_or_else(|| none.to_owned(), TransactionType::short_name)
+}

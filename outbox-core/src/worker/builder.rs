@@ -72,7 +72,9 @@ pub enum BuildError {
         state: String,
     },
     /// A handler takes a transaction that the ledger does not offer.
-    #[error("handler {handler:?} ({place}) takes a {wanted}, but the worker's ledger offers {offered}")]
+    #[error(
+        "handler {handler:?} ({place}) takes the transaction {wanted}, but the worker's ledger offers {offered}"
+    )]
     Transaction {
         /// The handler.
         handler: String,
@@ -222,8 +224,8 @@ impl WorkerBuilder {
             Some(wanted) if offered != Some(wanted) => Err(BuildError::Transaction {
                 handler: name(),
                 place: place(),
-                wanted: wanted.name().to_owned(),
-                offered: offered.map_or("none", crate::TransactionType::name).to_owned(),
+                wanted: wanted.short_name(),
+                offered: crate::transaction::told(offered),
             }),
             _ => Ok(()),
         }

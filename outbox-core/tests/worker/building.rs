@@ -93,7 +93,10 @@ fn missing_state_is_told_with_its_type_and_the_handlers_place() {
 
 #[test]
 fn a_transaction_that_the_ledger_does_not_offer_is_told() {
-    let error = check(builder().handlers([&TRANSACTIONAL]), &["\"in_tx\"", "src/tx.rs:9", "NoTx", "none"]);
+    let error = check(
+        builder().handlers([&TRANSACTIONAL]),
+        &["\"in_tx\"", "src/tx.rs:9", "transaction worker::NoTx, but", "offers none", "MemoryOutbox"],
+    );
     assert!(matches!(error, BuildError::Transaction { .. }));
 }
 

@@ -30,7 +30,8 @@ use crate::EventId;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an event",
     label = "this type does not implement `Event`",
-    note = "add `#[derive(Serialize, Deserialize, Event)]` and `#[event(type = \"…\")]` to it; the event is a handler's first argument, by value"
+    note = "add `#[derive(Serialize, Deserialize, Event)]` and `#[event(type = \"…\")]` to it; the event is a handler's first argument, by value",
+    note = "a `NewEvent` is written with `enqueue_events(&mut tx, [event])` or `store.enqueue_all(vec![event])`"
 )]
 pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The stable name of the event, such as `movie.added`. It is stored and sent, so it outlives type names.

@@ -38,6 +38,8 @@ pub enum WaitReason {
     },
     /// Earlier events of their key.
     Key,
+    /// Their own due time. Only [`Status`](crate::Status) counts it; an explanation tells the time itself.
+    DueTime,
     /// Somebody to put right their state, which is a word that no version of this library writes. Nothing happens to
     /// them, and later events of their key wait for them, until it is set to `pending` (they are handled) or `done`.
     UnknownState(String),
@@ -59,6 +61,7 @@ impl WaitReason {
             }
             Self::AnyHandler { event_type } => write!(f, "any handler of {event_type}"),
             Self::Key => write!(f, "earlier events of {whose} key"),
+            Self::DueTime => write!(f, "{whose} due time"),
             Self::UnknownState(state) => {
                 write!(f, "somebody to put right {whose} unknown state {state:?}, to `pending` or `done`")
             }

@@ -101,7 +101,12 @@ impl Tables {
             let created = row.envelope.occurred_at;
             let count = counts.entry((row.envelope.event_type.clone(), row.state)).or_insert((0, created));
             *count = (count.0 + 1, count.1.min(created));
-            for reason in self.reasons(*number, row).into_iter().chain(self.overdue_for(*number, row, now)) {
+            let mut reasons = self.reasons(*number, row);
+            reasons.extend(self.overdue_for(*number, row, now));
+            if reasons.is_empty() && row.is_waiting() && row.due > now {
+                reasons.push(WaitReason::DueTime);
+            }
+            for reason in reasons {
                 *waiting.entry(reason).or_default() += 1;
             }
         }

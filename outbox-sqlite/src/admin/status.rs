@@ -58,7 +58,8 @@ async fn oldest(connection: &mut SqliteConnection, now: Timestamp) -> Result<Opt
 }
 
 async fn waiting(connection: &mut SqliteConnection, now: Timestamp) -> Result<Vec<Waiting>, sqlx::Error> {
-    let rows = sqlx::query(include_str!("../sql/admin_waiting_rows.sql")).fetch_all(&mut *connection).await?;
+    let rows = sqlx::query(include_str!("../sql/admin_waiting_rows.sql")).bind(now.as_millis());
+    let rows = rows.fetch_all(&mut *connection).await?;
     let handlers: Vec<(String, i64)> =
         sqlx::query_as(include_str!("../sql/admin_waiting_handlers.sql")).fetch_all(&mut *connection).await?;
     let overdue = upkeep::overdue(connection, now, "[]").await?;
@@ -67,8 +68,14 @@ async fn waiting(connection: &mut SqliteConnection, now: Timestamp) -> Result<Ve
         let event_type = text(row, "event_type")?.unwrap_or_default();
         let waits_for = text(row, "waits_for")?.unwrap_or_default();
         let is_listed = number(row, "is_listed")? == Some(1);
-        if let Some(reason) = reason(&waits_for, event_type, is_listed) {
-            *waiting.entry(reason).or_default() += number(row, "events")?.unwrap_or(0).unsigned_abs();
+        let (reason, events) = match reason(&waits_for, event_type, is_listed) {
+            Some(reason) => (reason, "events"),
+            None if waits_for.is_empty() => (WaitReason::DueTime, "not_due"),
+            None => continue,
+        };
+        let events = number(row, events)?.unwrap_or(0).unsigned_abs();
+        if events > 0 {
+            *waiting.entry(reason).or_default() += events;
         }
     }
     for (handler, events) in upkeep::add_up(handlers.into_iter().chain(overdue)) {

@@ -149,6 +149,7 @@ macro_rules! conformance_tests {
             explain_shows_how_far_each_handler_is,
             explain_tells_a_timeline,
             explain_tells_when_a_delayed_event_is_due,
+            delayed_events_are_counted_as_waiting,
             explain_tells_until_when_an_event_is_in_hand,
         }
         $crate::__conformance_theme! {

@@ -1,7 +1,7 @@
 //! What an operator sees.
 
 use super::world::{MILLISECOND, SECOND, World, event, failed, handler};
-use crate::{ClaimState, EventId, EventState, Settlement, Unhandled};
+use crate::{ClaimState, EventId, EventState, Settlement, Unhandled, WaitReason, Waiting};
 
 /// Events are counted per type and state, and the oldest that should have been handled is told.
 pub async fn status_counts_events_per_type_and_state(world: World) {
@@ -165,6 +165,17 @@ pub async fn explain_tells_when_a_delayed_event_is_due(world: World) {
     let printed = world.explain(id).await.to_string();
     let due = world.now().after(3_600 * SECOND);
     assert!(printed.contains(&format!(": pending, due {due}")), "{printed}");
+}
+
+/// Events that are not due yet are counted as waiting for that.
+pub async fn delayed_events_are_counted_as_waiting(world: World) {
+    let worker = world.worker_for("t").await;
+    world.enqueue_all([event("t"), event("t").after(60 * SECOND), event("t").after(61 * SECOND)]).await;
+    let waiting = world.admin.status().await.unwrap().waiting;
+    assert_eq!(waiting, [Waiting { reason: WaitReason::DueTime, events: 2 }]);
+    world.pass(61 * SECOND);
+    worker.work_off().await;
+    assert_eq!(world.admin.status().await.unwrap().waiting, []);
 }
 
 /// An event in a worker's hands says until when.

@@ -23,6 +23,9 @@ pub struct Explanation {
     pub headers: Headers,
     /// What it waits for beside a free worker.
     pub waits_for: Option<WaitReason>,
+    /// While it waits for earlier events of its key: the one that is in the way. Where that may be one of several dead
+    /// letters, the nearest.
+    pub behind: Option<EventId>,
     /// When it may be handled next; of an event in a worker's hands, until when that is.
     pub available_at: Timestamp,
     /// Its handlers: those with a ledger row, and those that are listed for its type and have not begun.
@@ -79,6 +82,7 @@ impl Explanation {
             payload: String::new(),
             headers: Headers::new(),
             waits_for: None,
+            behind: None,
             available_at: last,
             timeline: timeline(None, &handlers, None),
             handlers,
@@ -208,10 +212,15 @@ impl Explanation {
             (None, Some(state)) => write!(f, ": {state}")?,
             (None, None) => {}
         }
-        if let Some(reason) = &self.waits_for {
-            f.write_str(", waits for ")?;
-            reason.fmt_of(f, "its")?;
+        match (&self.waits_for, self.behind) {
+            (None, _) => Ok(()),
+            (Some(WaitReason::Key), Some(earlier)) => {
+                write!(f, ", waits for an earlier event of its key, {earlier}")
+            }
+            (Some(reason), _) => {
+                f.write_str(", waits for ")?;
+                reason.fmt_of(f, "its")
+            }
         }
-        Ok(())
     }
 }

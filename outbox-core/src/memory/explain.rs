@@ -3,7 +3,7 @@
 use super::claims::ClaimRow;
 use super::row::Row;
 use super::store::Tables;
-use crate::{EventEnd, EventId, EventState, Explanation, HandlerProgress, Timestamp, timeline};
+use crate::{EventEnd, EventId, EventState, Explanation, HandlerProgress, Timestamp, WaitReason, timeline};
 
 impl Tables {
     pub(super) fn explain(&self, event_id: EventId, now: Timestamp) -> Option<Explanation> {
@@ -18,6 +18,7 @@ impl Tables {
             }
         }
         let overdue_for = self.overdue_for(number, row, now);
+        let waits_for = self.waits_for(number, row).or_else(|| overdue_for.into_iter().next());
         handlers.sort_by(|a, b| a.handler.cmp(&b.handler));
         Some(Explanation {
             event_id,
@@ -27,11 +28,20 @@ impl Tables {
             state: Some(row.state),
             payload: row.envelope.payload.clone(),
             headers: row.envelope.headers.clone(),
-            waits_for: self.waits_for(number, row).or_else(|| overdue_for.into_iter().next()),
+            behind: waits_for.as_ref().and_then(|reason| self.behind(reason, number, row)),
+            waits_for,
             available_at: row.lease_until(self.lease).unwrap_or_else(|| self.available_at(row)),
             timeline: timeline(Some(row.envelope.occurred_at), &handlers, end(row)),
             handlers,
         })
+    }
+
+    /// The event of its key that holds back a handler which has not finished with it.
+    fn behind(&self, reason: &WaitReason, number: u64, row: &Row) -> Option<EventId> {
+        let listed =
+            self.listed_for(&row.envelope.event_type).into_iter().filter(|_| *reason == WaitReason::Key);
+        let mut unfinished = listed.filter(|(name, _)| !self.has_finished(row, name));
+        unfinished.find_map(|(name, _)| self.held_back_by(number, row, &name))?.event_id
     }
 
     fn progress(&self, event_id: EventId) -> Vec<HandlerProgress> {

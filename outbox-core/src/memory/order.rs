@@ -9,11 +9,17 @@ impl Tables {
     /// own is enough: each one before was passed in order. (But for a dead letter that was redriven after the key had gone
     /// on: it holds back what follows it only as far as nothing that has been passed, and is not done, stands between.)
     pub(super) fn is_held_back(&self, number: u64, row: &Row, handler: &str) -> bool {
-        let Some(key) = &row.envelope.key else { return false };
+        self.held_back_by(number, row, handler).is_some()
+    }
+
+    /// The row for which it must wait.
+    pub(super) fn held_back_by(&self, number: u64, row: &Row, handler: &str) -> Option<&Row> {
+        let key = row.envelope.key.as_ref()?;
         let earlier = self.queue.range(..number).rev().map(|(_, row)| row);
         let of_the_key = earlier.filter(|row| row.envelope.key.as_ref() == Some(key));
         let its_own = of_the_key.filter(|row| self.is_listed(handler, &row.envelope.event_type));
-        its_own.into_iter().find_map(|row| self.passed(row, handler)) == Some(false)
+        let mut told = its_own.filter_map(|row| Some((row, self.passed(row, handler)?)));
+        told.next().filter(|(_, passed)| !passed).map(|(row, _)| row)
     }
 
     /// Whether a handler has passed a row, so that later events of the key may come; `None` if it says nothing, since the

@@ -16,10 +16,31 @@ pub(super) async fn read(store: &Store, event_id: EventId) -> Result<Option<Expl
     let mut connection = reader(store).await?;
     let rows = rows(&mut connection, event_id).await;
     let (row, handlers) = rows.map_err(|error| store_error("explain an event", error))?;
-    Ok(match row {
-        Some(row) => Some(explain(event_id, row, handlers, store)),
-        None => Explanation::by_ledger(event_id, handlers),
-    })
+    let Some(row) = row else { return Ok(Explanation::by_ledger(event_id, handlers)) };
+    let number_and_key = row.key.clone().map(|key| (row.number, key));
+    let mut explanation = explain(event_id, row, handlers, store);
+    if let (Some(WaitReason::Key), Some((number, key))) = (&explanation.waits_for, number_and_key) {
+        let behind = behind(&mut connection, number, &key, &explanation).await;
+        explanation.behind = behind.map_err(|error| store_error("explain an event", error))?;
+    }
+    Ok(Some(explanation))
+}
+
+async fn behind(
+    connection: &mut SqliteConnection,
+    number: i64,
+    key: &str,
+    explanation: &Explanation,
+) -> Result<Option<EventId>, sqlx::Error> {
+    let row = sqlx::query(include_str!("../sql/admin_event_behind.sql"))
+        .bind(number)
+        .bind(key)
+        .bind(&explanation.event_type)
+        .bind(explanation.event_id.to_string())
+        .fetch_optional(connection)
+        .await?;
+    let event_id = row.as_ref().map(|row| text(row, "event_id")).transpose()?.flatten();
+    Ok(event_id.and_then(|id| id.parse().ok()))
 }
 
 async fn rows(
@@ -39,6 +60,7 @@ async fn rows(
 }
 
 struct EventRow {
+    number: i64,
     event_type: String,
     version: u32,
     key: Option<String>,
@@ -57,6 +79,7 @@ struct EventRow {
 fn event(row: &SqliteRow) -> Result<EventRow, sqlx::Error> {
     let string = |column| Ok::<_, sqlx::Error>(text(row, column)?.unwrap_or_default());
     Ok(EventRow {
+        number: number(row, "id")?.unwrap_or_default(),
         event_type: string("event_type")?,
         version: count(row, "event_version")?,
         key: text(row, "event_key")?,
@@ -109,6 +132,7 @@ fn explain(event_id: EventId, row: EventRow, handlers: Vec<HandlerProgress>, sto
         state,
         headers: serde_json::from_str(&row.headers).unwrap_or_default(),
         waits_for,
+        behind: None,
         available_at: in_hand_until.unwrap_or(row.available_at),
         event_type: row.event_type,
         payload: row.payload,

@@ -109,7 +109,10 @@ pub async fn a_delayed_event_holds_back_later_ones_of_its_key(world: World) {
     let worker = world.worker_for("t").await;
     let ids = world.enqueue_all([keyed("k").after(10 * SECOND), keyed("k")]).await;
     worker.finds_nothing().await;
-    assert_eq!(world.explain(ids[1]).await.waits_for, Some(WaitReason::Key));
+    let explanation = world.explain(ids[1]).await;
+    assert_eq!((&explanation.waits_for, explanation.behind), (&Some(WaitReason::Key), Some(ids[0])));
+    let named = format!("waits for an earlier event of its key, {}", ids[0]);
+    assert!(explanation.to_string().contains(&named), "{explanation}");
     world.pass(10 * SECOND);
     assert_eq!(worker.work_off().await.into_iter().map(|(id, _)| id).collect::<Vec<_>>(), ids);
 }
@@ -139,7 +142,8 @@ pub async fn a_blocked_key_waits_and_nothing_else_does(world: World) {
     second.done().await;
     world.pass(3_600 * SECOND);
     worker.finds_nothing().await;
-    assert_eq!(world.explain(ids[1]).await.waits_for, Some(WaitReason::Key));
+    let explanation = world.explain(ids[1]).await;
+    assert_eq!((explanation.waits_for, explanation.behind), (Some(WaitReason::Key), Some(ids[0])));
     let waiting = world.admin.status().await.unwrap().waiting;
     assert!(
         waiting.iter().any(|waiting| waiting.reason == WaitReason::Key && waiting.events == 1),

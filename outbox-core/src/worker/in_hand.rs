@@ -8,7 +8,7 @@ use futures_util::stream::{self, StreamExt};
 use tracing::Instrument;
 
 use super::health::Step;
-use super::room::{Slot, Taken};
+use super::room::Taken;
 use super::shared::{WorkerHandler, WorkerShared};
 use crate::{ClaimToken, Envelope, HandlerRun, Receipt, Received, RunEnd, Settlement, Timestamp, telemetry};
 
@@ -52,14 +52,15 @@ impl Planned {
         let Self { in_hand, runs } = self;
         // A bus that delivers more than was asked for is served all the same.
         let at_a_time = room.runs().max(1);
-        // With room for all, each gives its own up at its end; else the next one of the event takes it.
+        // With room for all, each gives its own up at its end, so that a slow one keeps no room but its own; else the next
+        // one of the event takes it.
         let all_fit = runs.len() <= room.runs();
-        let mut slot = || if all_fit { room.slot() } else { None };
+        let mut part = || all_fit.then(|| room.split(1));
         let ends = match <[PlannedRun; 1]>::try_from(runs) {
-            Ok([run]) => vec![in_hand.run(run, slot()).await],
+            Ok([run]) => vec![in_hand.run(run, part()).await],
             // Each on a task of its own: one that blocks its thread must not hold up the others.
             Err(runs) => {
-                let running = stream::iter(runs).map(|run| in_hand.spawn(run, slot()));
+                let running = stream::iter(runs).map(|run| in_hand.spawn(run, part()));
                 running.buffer_unordered(at_a_time).collect().await
             }
         };
@@ -70,14 +71,16 @@ impl Planned {
 }
 
 impl InHand {
-    async fn spawn(self: &Arc<Self>, run: PlannedRun, slot: Option<Slot>) -> RunEnd {
+    async fn spawn(self: &Arc<Self>, run: PlannedRun, room: Option<Taken>) -> RunEnd {
         let in_hand = Arc::clone(self);
-        let task = tokio::spawn(async move { in_hand.run(run, slot).await });
+        let task = tokio::spawn(async move { in_hand.run(run, room).await });
         // Panics of a handler are caught inside; a panic here is the framework's own, and the claim expires.
         task.await.unwrap_or(RunEnd::LeaseLost)
     }
 
-    async fn run(self: &Arc<Self>, (handler, granted): PlannedRun, slot: Option<Slot>) -> RunEnd {
+    /// Holds its room until its end is written, and the right to run until it has ended.
+    async fn run(self: &Arc<Self>, (handler, granted): PlannedRun, mut room: Option<Taken>) -> RunEnd {
+        let slot = room.as_mut().and_then(Taken::slot);
         let span = telemetry::handle_span(&handler.name, &self.envelope);
         let run = HandlerRun::new(Arc::clone(self), Arc::clone(&handler), granted, slot);
         let end = handler.handler.run(run).instrument(span).await;

@@ -55,6 +55,33 @@ async fn the_handlers_of_one_event_count_each() {
     running.stop().await;
 }
 
+/// A slow handler takes a slot, whatever its siblings on the same event have done.
+#[tokio::test]
+async fn slow_handlers_whose_siblings_have_ended_keep_no_others_waiting() {
+    let bench = Bench::new();
+    let (slow, quick, gate) = (Runs::new(&bench), Runs::new(&bench), closed_gate());
+    let sibling = {
+        let quick = quick.clone();
+        RuntimeHandler::new("sibling", "t", move |_, delivery| {
+            drop(quick.begin(&delivery));
+            async { Ok::<(), String>(()) }
+        })
+    };
+    let other = RuntimeHandler::new("other", "u", |_, _| async { Ok::<(), String>(()) });
+    let builder = bench.worker().runtime_handler(slow.gated_handler(&gate)).runtime_handler(sibling);
+    let running = Running::start(builder.runtime_handler(other).settings(at_most(8)));
+    let ids = bench.enqueue_numbers(0..4).await;
+    eventually("four are slow", async || slow.going() == 4 && quick.count() == 4).await;
+    for _ in 0..20 {
+        let event = bench.enqueue(NewEvent::raw("u", "{}")).await;
+        bench.until_state(event, EventState::Done).await;
+    }
+    assert_eq!(slow.going(), 4);
+    gate.add_permits(4);
+    bench.until_all_done(&ids).await;
+    running.stop().await;
+}
+
 /// Also on a bus that delivers whole events, whose handlers may be more than the worker has room for.
 #[tokio::test]
 async fn the_concurrency_holds_on_a_bus_that_grants_no_claims() {

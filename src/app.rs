@@ -1,5 +1,7 @@
 //! A whole application from the environment.
 
+use std::time::{Duration, Instant};
+
 use outbox_core::{
     BuildError, CancellationToken, InvalidSetting, StoreError, Worker, WorkerBuilder, WorkerError,
     WorkerSettings,
@@ -137,7 +139,7 @@ impl AppWorker {
 }
 
 /// A token that is cancelled by SIGTERM or SIGINT (Ctrl-C). A second signal ends the process at once, with exit code
-/// 130.
+/// 130, unless it comes within a second of the first: who stops a process often signals both it and its group.
 ///
 /// Signals are waited for on a thread of its own, so that a handler that blocks the application's threads does not keep
 /// them away.
@@ -158,12 +160,18 @@ pub fn shutdown_on_signal() -> std::io::Result<CancellationToken> {
         runtime.block_on(async {
             signals.next().await;
             cancelled.cancel();
-            signals.next().await;
+            let first = Instant::now();
+            while first.elapsed() < ONE_SIGNAL {
+                signals.next().await;
+            }
             std::process::exit(130);
         });
     })?;
     Ok(shutdown)
 }
+
+/// Signals within this time count as one.
+const ONE_SIGNAL: Duration = Duration::from_secs(1);
 
 #[cfg(unix)]
 struct Signals {

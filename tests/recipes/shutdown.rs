@@ -59,7 +59,8 @@ async fn a_second_sigterm_ends_the_process_while_a_handler(does: Does) {
     enqueue(&database, 1, does).await;
     first_begin(&plan, &first);
     first.signal(Signal::SIGTERM);
-    std::thread::sleep(Duration::from_millis(200));
+    // Later than what would count as the same signal.
+    std::thread::sleep(Duration::from_millis(1_200));
     assert!(first.is_running(), "{}", first.printed());
     first.signal(Signal::SIGTERM);
     let status = first.ends_within(Duration::from_millis(700));
@@ -72,12 +73,30 @@ async fn a_second_sigterm_ends_the_process_while_a_handler(does: Does) {
 
 #[tokio::test]
 async fn a_second_sigterm_ends_the_process_at_once_and_the_event_is_retried() {
-    a_second_sigterm_ends_the_process_while_a_handler(Does::Sleep(1_500)).await;
+    a_second_sigterm_ends_the_process_while_a_handler(Does::Sleep(4_000)).await;
 }
 
 #[tokio::test]
 async fn a_second_sigterm_ends_the_process_even_if_a_handler_blocks_its_only_thread() {
-    a_second_sigterm_ends_the_process_while_a_handler(Does::Block(1_500)).await;
+    a_second_sigterm_ends_the_process_while_a_handler(Does::Block(4_000)).await;
+}
+
+/// Who stops a process often signals both it and its group.
+#[tokio::test]
+async fn signals_that_come_together_count_as_one() {
+    let database = Database::new().await;
+    let plan = Plan::new(database.file(), database.journal());
+    let mut worker = Process::worker(&plan);
+    enqueue(&database, 1, Does::Sleep(1_500)).await;
+    first_begin(&plan, &worker);
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGTERM] {
+        worker.signal(signal);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let status = worker.ends_within(SOON);
+    assert_eq!(status.code(), Some(exit::DRAINED), "{}", worker.printed());
+    database.until_done(SOON, 1).await;
+    assert_eq!(database.number("SELECT attempts FROM processed_events").await, 1);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Executing a group and answering its commands.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use outbox_core::{ClaimToken, Enqueued, LedgerError, SharedClock, StoreError, StoreErrorKind};
 use sqlx::{AssertSqlSafe, Executor};
@@ -21,6 +22,9 @@ pub(super) struct Context {
     /// since its claim belongs to this process.
     pub(super) marks_may_come_late: bool,
 }
+
+/// How long a write may take before its claims are given what it took: well below the shortest lease.
+const NOTICEABLE: Duration = Duration::from_millis(20);
 
 impl Group {
     /// Executes the group and answers every command. If it fails, its commands are tried one by one, so that one that
@@ -78,6 +82,13 @@ impl Group {
             let durable = pass.connection().execute(include_str!("../sql/receive_ids_durable.sql")).await;
             written = durable.map_err(|e| store_error("write ids", e)).and(written);
         }
+        let late = context.clock.now().since(now);
+        if self.grants() && late >= NOTICEABLE && written.is_ok() {
+            let query = sqlx::query(include_str!("../sql/claim_late.sql")).bind(late.as_millis() as i64);
+            let moved = query.fetch_all(pass.connection()).await;
+            let moved = moved.map_err(|e| store_error("renew claims that came late", e));
+            written = moved.and(written.map(|results| Results { late, ..results }));
+        }
         match written {
             Ok(results) => {
                 pass.closes();
@@ -118,10 +129,10 @@ impl Group {
                 .send(Ok(ids.map(|id| Enqueued { id, duplicate: !fresh.remove(&id.to_string()) }).collect()));
         }
         if let Some((request, reply)) = self.receive {
-            let _ = reply.send(results::batch(&results.received.unwrap_or_default(), &request));
+            let _ = reply.send(results::batch(&results.received.unwrap_or_default(), &request, results.late));
         }
         if !self.claims.is_empty() {
-            results::answer_claims(results.claims.as_deref().unwrap_or_default(), self.claims);
+            results::answer_claims(results.claims.as_deref().unwrap_or_default(), self.claims, results.late);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use outbox_core::{
     Claim, ClaimRequest, ClaimToken, Envelope, EventId, Receipt, Received, StoreError, StoreErrorKind,
@@ -27,6 +28,8 @@ pub(super) struct Results {
     pub(super) wakes: bool,
     /// Whether foreign rows were given ids.
     pub(super) gave_ids: bool,
+    /// By how much leases were moved on, since the lock was waited for.
+    pub(super) late: Duration,
     pub(super) enqueued: Vec<String>,
     /// JSON, and beside it the payloads.
     pub(super) received: Option<(String, Vec<u8>)>,
@@ -77,6 +80,7 @@ struct ReceivedParts {
 pub(super) fn batch(
     (text, payloads): &(String, Vec<u8>),
     request: &ReceiveRequest,
+    late: Duration,
 ) -> Result<Batch, StoreError> {
     let mut payloads = &payloads[..];
     let parts: ReceivedParts = serde_json::from_str(text).map_err(|e| unreadable("received events", e))?;
@@ -103,7 +107,7 @@ pub(super) fn batch(
                 owner: request.subscriber.owner,
                 started_at: Timestamp::from_millis(started_at),
                 attempt: clamped(attempts),
-                lease_until: Timestamp::from_millis(until),
+                lease_until: Timestamp::from_millis(until).after(late),
             },
         );
         let claims = request.subscriber.grants.then(|| own.collect());
@@ -141,7 +145,7 @@ fn envelope(columns: EventColumns, payloads: &mut &[u8]) -> Result<Envelope, Str
 type AnswerColumns = (usize, u8, String, i64, i64, Option<i64>);
 
 /// Reads `claim_result.sql` and answers each claim.
-pub(super) fn answer_claims(text: &str, claims: Vec<(ClaimRequest, Reply<Claim>)>) {
+pub(super) fn answer_claims(text: &str, claims: Vec<(ClaimRequest, Reply<Claim>)>, late: Duration) {
     let answers: Result<Vec<AnswerColumns>, _> = serde_json::from_str(text);
     let mut answers = match answers {
         Ok(answers) => answers.into_iter().map(|answer| (answer.0, answer)).collect::<HashMap<_, _>>(),
@@ -154,13 +158,14 @@ pub(super) fn answer_claims(text: &str, claims: Vec<(ClaimRequest, Reply<Claim>)
     for (n, (request, reply)) in claims.into_iter().enumerate() {
         let missing =
             || StoreError::new(StoreErrorKind::Other, "a claim has no ledger row after it was granted");
-        let _ = reply.send(answers.remove(&n).ok_or_else(missing).map(|answer| claim(request, answer)));
+        let _ = reply.send(answers.remove(&n).ok_or_else(missing).map(|answer| claim(request, answer, late)));
     }
 }
 
 fn claim(
     request: ClaimRequest,
     (_, granted, status, started_at, attempts, lease_until): AnswerColumns,
+    late: Duration,
 ) -> Claim {
     let lease_until = Timestamp::from_millis(lease_until.unwrap_or_default());
     match status.as_str() {
@@ -172,7 +177,7 @@ fn claim(
             owner: request.owner,
             started_at: Timestamp::from_millis(started_at),
             attempt: clamped(attempts),
-            lease_until,
+            lease_until: lease_until.after(late),
         }),
         _ => Claim::Held { until: lease_until },
     }

@@ -52,6 +52,13 @@ impl DatabaseFile {
         Self { path, seen: Mutex::new(seen) }
     }
 
+    /// Bytes of the write-ahead log beside it; 0 if there is none.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        std::fs::metadata(PathBuf::from(log)).map_or(0, |metadata| metadata.len())
+    }
+
     /// Where a connection stands that was about to be opened at that moment.
     pub(crate) fn place(&self, opened: Instant) -> Place {
         let found = std::fs::metadata(&self.path);

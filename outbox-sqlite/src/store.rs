@@ -246,7 +246,12 @@ impl Store {
             return Ok(writer);
         }
         refuse_memory(&self.pool.connect_options())?;
-        let writer = Writer::start(self.gate.clone(), Arc::clone(&self.clock), self.wake.clone())?;
+        let writer = Writer::start(
+            self.gate.clone(),
+            Arc::clone(&self.file),
+            Arc::clone(&self.clock),
+            self.wake.clone(),
+        )?;
         // Of two that start at once, one is kept; the other's thread ends with its handle.
         Ok(self.writer.get_or_init(|| writer))
     }

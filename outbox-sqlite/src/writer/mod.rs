@@ -7,6 +7,7 @@ pub(crate) mod arguments;
 mod command;
 mod execute;
 mod group;
+mod log;
 mod on_the_way;
 mod results;
 mod statements;
@@ -14,6 +15,7 @@ mod statements;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use outbox_core::{SharedClock, StoreError, StoreErrorKind};
@@ -23,6 +25,8 @@ use tokio::sync::{mpsc, oneshot};
 pub(crate) use self::command::{Batch, Change, Command, ReceiveRequest, SettleItem};
 use self::execute::Context;
 use self::group::Group;
+use self::log::Log;
+use crate::file::DatabaseFile;
 use crate::gate::Gate;
 use crate::wake::WakeHub;
 
@@ -52,7 +56,12 @@ pub(crate) type Job = Box<
 
 impl Writer {
     /// Starts the thread.
-    pub(crate) fn start(gate: Gate, clock: SharedClock, wake: WakeHub) -> Result<Self, StoreError> {
+    pub(crate) fn start(
+        gate: Gate,
+        file: Arc<DatabaseFile>,
+        clock: SharedClock,
+        wake: WakeHub,
+    ) -> Result<Self, StoreError> {
         let (commands, receiver) = mpsc::channel(QUEUE);
         let failed =
             |e| StoreError::with_source(StoreErrorKind::Unavailable, "the writer's thread cannot start", e);
@@ -61,7 +70,8 @@ impl Writer {
             .name("outbox-writer".to_owned())
             .spawn(move || {
                 let context = Context { clock, wake, marks_may_come_late: false };
-                let writer = Loop { gate, context, carried: VecDeque::new(), last_size: 0 };
+                let log = Log::new(file);
+                let writer = Loop { gate, context, log, carried: VecDeque::new(), last_size: 0 };
                 runtime.block_on(writer.run(receiver));
             })
             .map_err(failed)?;
@@ -114,6 +124,7 @@ impl Writer {
 struct Loop {
     gate: Gate,
     context: Context,
+    log: Log,
     /// Commands that did not fit the group at hand.
     carried: VecDeque<Command>,
     /// How many commands the last group held.
@@ -136,7 +147,12 @@ impl Loop {
             let group = self.gather(first, &mut commands);
             self.last_size = group.size;
             match pass {
-                Ok(mut pass) => group.execute(&mut pass, &mut self.context).await,
+                Ok(mut pass) => {
+                    group.execute(&mut pass, &mut self.context).await;
+                    if self.last_size == 1 && commands.is_empty() {
+                        self.log.shorten(&mut pass).await;
+                    }
+                }
                 Err(failure) => group.fail(&failure),
             }
         }

@@ -31,8 +31,8 @@ async fn write_note(
 static WRITE_NOTE: &Handler = &write_note::HANDLER;
 
 pub(crate) async fn run(scale: Scale) -> Result<()> {
+    let count = scale.rows(8_000);
     for (synchronous, mode) in MODES {
-        let count = scale.rows(if synchronous == Synchronous::Full { 2_000 } else { 8_000 });
         let comparison = compare(
             scale.rounds(),
             async || ours(synchronous, count).await,

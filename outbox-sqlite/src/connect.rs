@@ -28,7 +28,7 @@ pub(crate) async fn open_pool(url: &str, options: &SqliteOptions) -> Result<Sqli
         .busy_timeout(options.busy_timeout)
         .synchronous(options.synchronous.pragma())
         .foreign_keys(true)
-        .pragma("journal_size_limit", JOURNAL_SIZE_LIMIT);
+        .pragma("journal_size_limit", JOURNAL_SIZE_LIMIT.to_string());
     let file = file_of(&connect);
     check_place(&file, url)?;
     prepare_file(&connect, &file).await?;
@@ -46,7 +46,7 @@ pub(crate) async fn open_pool(url: &str, options: &SqliteOptions) -> Result<Sqli
 
 /// Bytes to which a `-wal` file is cut back once a checkpoint has emptied it: what it grows to between two automatic
 /// checkpoints anyhow.
-const JOURNAL_SIZE_LIMIT: &str = "4194304";
+pub(crate) const JOURNAL_SIZE_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// Refuses a database in memory, however it is spelled.
 ///

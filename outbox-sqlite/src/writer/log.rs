@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Executor};
 
+use crate::connect::JOURNAL_SIZE_LIMIT;
 use crate::file::DatabaseFile;
 use crate::gate::Pass;
 
@@ -17,8 +18,6 @@ pub(super) struct Log {
     looked_at: Option<Instant>,
 }
 
-/// How long the log may stay: what `journal_size_limit` is on connections of our own.
-const LIMIT: u64 = 4 * 1024 * 1024;
 /// Least time between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -34,7 +33,7 @@ impl Log {
             return;
         }
         self.looked_at = Some(now);
-        if self.file.log_bytes() > LIMIT
+        if self.file.log_bytes() > JOURNAL_SIZE_LIMIT
             && pass.open_connection().await.is_ok()
             && let Err(error) = empty(pass.connection()).await
         {

@@ -19,16 +19,12 @@ const SOON: Duration = Duration::from_secs(20);
 async fn a_worker_whose_database_was_deleted_says_so_and_works_on_the_one_that_takes_its_place() {
     let database = Replaceable::new();
     let plan = &database.plan;
-    let first = open(&plan.database).await;
-    let mut worker = Process::worker(plan);
-    first.enqueue(&Job { does: Does::Nothing }).await.unwrap();
-    wait_until("the first event is handled", SOON, || begun(plan) == 1, || worker.printed());
+    let (first, mut worker) = database.in_use().await;
     remove_database(&plan.database);
     let error = first.enqueue(&Job { does: Does::Nothing }).await.unwrap_err().to_string();
     assert!(error.contains("app.db was deleted or moved while it was open"), "{error}");
     assert!(first.pool().acquire().await.is_err(), "a connection to nowhere is not given out");
-    let says_so = || worker.printed().contains("was deleted or moved while it was open");
-    wait_until("the worker says so", SOON, says_so, || worker.printed());
+    until_it_says_that_the_file_is_lost(&worker);
     assert!(!plan.database.exists(), "nobody takes a lost database for a new one");
     std::thread::sleep(Duration::from_millis(500));
     assert_eq!(worker.printed().matches("the store fails; trying again until it works").count(), 1);
@@ -45,10 +41,7 @@ async fn a_worker_whose_database_was_deleted_says_so_and_works_on_the_one_that_t
 async fn a_backup_that_is_moved_over_the_database_is_worked_on() {
     let database = Replaceable::new();
     let plan = &database.plan;
-    let first = open(&plan.database).await;
-    let mut worker = Process::worker(plan);
-    first.enqueue(&Job { does: Does::Nothing }).await.unwrap();
-    wait_until("the first event is handled", SOON, || begun(plan) == 1, || worker.printed());
+    let (first, mut worker) = database.in_use().await;
     let backup = database.backup().await;
     remove_database(&plan.database);
     std::fs::rename(backup, &plan.database).unwrap();
@@ -64,14 +57,10 @@ async fn a_backup_that_is_moved_over_the_database_is_worked_on() {
 async fn a_database_that_is_put_back_is_worked_on() {
     let database = Replaceable::new();
     let plan = &database.plan;
-    let first = open(&plan.database).await;
-    let mut worker = Process::worker(plan);
-    first.enqueue(&Job { does: Does::Nothing }).await.unwrap();
-    wait_until("the first event is handled", SOON, || begun(plan) == 1, || worker.printed());
+    let (first, mut worker) = database.in_use().await;
     let aside = database.directory.path().join("aside");
     std::fs::rename(&plan.database, &aside).unwrap();
-    let says_so = || worker.printed().contains("was deleted or moved while it was open");
-    wait_until("the worker says so", SOON, says_so, || worker.printed());
+    until_it_says_that_the_file_is_lost(&worker);
     std::fs::rename(&aside, &plan.database).unwrap();
     first.enqueue(&Job { does: Does::Nothing }).await.unwrap();
     wait_until("the second event is handled", SOON, || begun(plan) == 2, || worker.printed());
@@ -100,6 +89,15 @@ impl Replaceable {
         Self { directory, plan }
     }
 
+    /// An application's store, and a worker that has handled the first event of it.
+    async fn in_use(&self) -> (SqliteOutbox, Process) {
+        let store = open(&self.plan.database).await;
+        let worker = Process::worker(&self.plan);
+        store.enqueue(&Job { does: Does::Nothing }).await.unwrap();
+        wait_until("the first event is handled", SOON, || begun(&self.plan) == 1, || worker.printed());
+        (store, worker)
+    }
+
     /// A backup of another database with one event, made as SQLite advises.
     async fn backup(&self) -> PathBuf {
         let store = open(&self.directory.path().join("other.db")).await;
@@ -115,6 +113,11 @@ async fn open(file: &Path) -> SqliteOutbox {
     let store = SqliteOutbox::connect(&url(file)).await.unwrap();
     store.migrate().await.unwrap();
     store
+}
+
+fn until_it_says_that_the_file_is_lost(worker: &Process) {
+    let says_so = || worker.printed().contains("was deleted or moved while it was open");
+    wait_until("the worker says so", SOON, says_so, || worker.printed());
 }
 
 fn begun(plan: &Plan) -> usize {

@@ -4,10 +4,10 @@ mod support;
 
 use std::time::Duration;
 
-use outbox_core::{Bus, Enqueue, NewEvent, OnDead, StoreErrorKind, SubscribedHandler, Subscription};
-use outbox_sqlite::{SqliteBus, SqliteOptions, SqliteOutbox};
+use outbox_core::{Bus, Enqueue, NewEvent, StoreErrorKind};
+use outbox_sqlite::{SqliteOptions, SqliteOutbox};
+use support::subscribed::{Terms, subscribed};
 use support::{Database, number, run};
-use uuid::Uuid;
 
 const FULL: i64 = 2;
 
@@ -18,20 +18,7 @@ async fn store(database: &Database) -> SqliteOutbox {
     store
 }
 
-async fn subscribed(store: &SqliteOutbox) -> SqliteBus {
-    let bus = store.bus();
-    let handler = SubscribedHandler {
-        name: "h".into(),
-        event_type: "t".into(),
-        max_version: 1,
-        max_attempts: 5,
-        lease: Duration::from_secs(60),
-        on_dead: OnDead::Continue,
-    };
-    let subscription = Subscription { owner: Uuid::new_v4(), handlers: vec![handler], grant_claims: true };
-    bus.subscribe(subscription).await.unwrap();
-    bus
-}
+const TERMS: Terms = Terms { max_attempts: 5, lease: Duration::from_secs(60), grant_claims: true };
 
 /// `PRAGMA synchronous` where the next transaction writes.
 async fn synchronous(store: &SqliteOutbox) -> i64 {
@@ -45,7 +32,7 @@ async fn synchronous(store: &SqliteOutbox) -> i64 {
 async fn after_a_claim_commits_wait_for_the_disk_again() {
     let database = Database::new();
     let store = store(&database).await;
-    let bus = subscribed(&store).await;
+    let bus = subscribed(&store, TERMS).await;
     let mut tx = store.begin().await.unwrap();
     tx.enqueue_all(vec![NewEvent::raw("t", "1")]).await.unwrap();
     tx.commit().await.unwrap();
@@ -57,7 +44,7 @@ async fn after_a_claim_commits_wait_for_the_disk_again() {
 async fn after_a_claim_that_failed_commits_wait_for_the_disk_again() {
     let database = Database::new();
     let store = store(&database).await;
-    let bus = subscribed(&store).await;
+    let bus = subscribed(&store, TERMS).await;
     let mut other = database.connect().await;
     run(&mut other, "BEGIN IMMEDIATE").await;
     let failure = bus.receive(10).await.unwrap_err();
@@ -70,7 +57,7 @@ async fn after_a_claim_that_failed_commits_wait_for_the_disk_again() {
 async fn the_id_that_a_foreign_row_is_given_stays_its_own() {
     let database = Database::new();
     let store = store(&database).await;
-    let bus = subscribed(&store).await;
+    let bus = subscribed(&store, TERMS).await;
     let mut other = database.connect().await;
     run(&mut other, "INSERT INTO event_queue (event_type, payload) VALUES ('t', '1')").await;
     let received = bus.receive(10).await.unwrap();

@@ -3,30 +3,18 @@
 mod support;
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use outbox_core::{Bus, NewEvent, OnDead, Received, SubscribedHandler, Subscription};
+use outbox_core::{Bus, NewEvent, Received};
 use outbox_sqlite::{SqliteBus, SqliteOutbox};
 use sqlx::SqliteConnection;
+use support::subscribed::{Terms, subscribed};
 use support::{Database, number, run};
-use uuid::Uuid;
 
 const EVENTS: usize = 3;
 
-async fn subscribed(store: &SqliteOutbox, grant_claims: bool) -> SqliteBus {
-    let handler = SubscribedHandler {
-        name: Arc::from("h"),
-        event_type: Arc::from("t"),
-        max_version: 1,
-        max_attempts: 10,
-        lease: Duration::from_secs(600),
-        on_dead: OnDead::Continue,
-    };
-    let bus = store.bus();
-    let handlers = vec![handler];
-    bus.subscribe(Subscription { owner: Uuid::new_v4(), handlers, grant_claims }).await.unwrap();
-    bus
+const fn terms(grant_claims: bool) -> Terms {
+    Terms { max_attempts: 10, lease: Duration::from_secs(600), grant_claims }
 }
 
 async fn with_events() -> (Database, SqliteOutbox, SqliteConnection) {
@@ -65,7 +53,8 @@ async fn receives_all(bus: &SqliteBus) -> Vec<Received> {
 async fn events_claimed_for_a_worker_that_has_gone_are_given_back_at_once() {
     for grant_claims in [true, false] {
         let (_database, store, mut connection) = with_events().await;
-        let (gone, other) = (subscribed(&store, grant_claims).await, subscribed(&store, grant_claims).await);
+        let (gone, other) =
+            (subscribed(&store, terms(grant_claims)).await, subscribed(&store, terms(grant_claims)).await);
         // Its claim is asked for, and cannot be written yet.
         run(&mut connection, "BEGIN IMMEDIATE").await;
         drop(asks(&gone).await);
@@ -78,7 +67,8 @@ async fn events_claimed_for_a_worker_that_has_gone_are_given_back_at_once() {
 async fn so_are_events_whose_claim_was_answered_and_not_heard() {
     for grant_claims in [true, false] {
         let (_database, store, mut connection) = with_events().await;
-        let (gone, other) = (subscribed(&store, grant_claims).await, subscribed(&store, grant_claims).await);
+        let (gone, other) =
+            (subscribed(&store, terms(grant_claims)).await, subscribed(&store, terms(grant_claims)).await);
         let receive = asks(&gone).await;
         let in_hand = "SELECT count(*) FROM event_queue WHERE status = 'processing'";
         while number(&mut connection, in_hand).await < EVENTS as i64 {}

@@ -4,10 +4,9 @@ mod support;
 
 use std::time::Duration;
 
-use outbox_core::{
-    Bus, Claim, ClaimRequest, ClaimToken, Ledger, NewEvent, OnDead, SubscribedHandler, Subscription,
-};
+use outbox_core::{Bus, Claim, ClaimRequest, ClaimToken, Ledger, NewEvent};
 use outbox_sqlite::SqliteOutbox;
+use support::subscribed::{Terms, subscribed};
 use support::{Database, number, run};
 use uuid::Uuid;
 
@@ -38,17 +37,7 @@ async fn what_a_worker_is_given_after_a_long_wait_has_its_lease_before_it() {
     let database = Database::new();
     let store = SqliteOutbox::connect(&database.url()).await.unwrap();
     store.migrate().await.unwrap();
-    let bus = store.bus();
-    let handler = SubscribedHandler {
-        name: "h".into(),
-        event_type: "t".into(),
-        max_version: 1,
-        max_attempts: 1,
-        lease: LEASE,
-        on_dead: OnDead::Continue,
-    };
-    let subscription = Subscription { owner: Uuid::new_v4(), handlers: vec![handler], grant_claims: true };
-    bus.subscribe(subscription).await.unwrap();
+    let bus = subscribed(&store, Terms { max_attempts: 1, lease: LEASE, grant_claims: true }).await;
     store.enqueue_all(vec![NewEvent::raw("t", "1")]).await.unwrap();
     let holder = hold_the_lock(&database).await;
     let received = bus.receive(10).await.unwrap();

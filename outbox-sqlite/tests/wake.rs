@@ -2,18 +2,17 @@
 
 mod support;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use outbox_core::{
-    Bus, CancellationToken, Ledger, NewEvent, OnDead, RuntimeHandler, Settlement, SubscribedHandler,
-    Subscription, Worker, WorkerSettings, enqueue_events,
+    Bus, CancellationToken, Ledger, NewEvent, RuntimeHandler, Settlement, Worker, WorkerSettings,
+    enqueue_events,
 };
 use outbox_sqlite::SqliteOutbox;
+use support::subscribed::{Terms, subscribed};
 use support::{Database, Process, child_database};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use uuid::Uuid;
 
 const SOON: Duration = Duration::from_secs(20);
 
@@ -115,17 +114,8 @@ async fn child_enqueues() {
 async fn a_worker_is_not_kept_awake_by_what_it_writes_itself() {
     let database = Database::new();
     let store = store(&database).await;
-    let (bus, ledger) = (store.bus(), store.ledger());
-    let handler = SubscribedHandler {
-        name: Arc::from("h"),
-        event_type: Arc::from("t"),
-        max_version: 1,
-        max_attempts: 3,
-        lease: Duration::from_secs(60),
-        on_dead: OnDead::Continue,
-    };
-    let subscription = Subscription { owner: Uuid::new_v4(), handlers: vec![handler], grant_claims: true };
-    bus.subscribe(subscription).await.unwrap();
+    let terms = Terms { max_attempts: 3, lease: Duration::from_secs(60), grant_claims: true };
+    let (bus, ledger) = (subscribed(&store, terms).await, store.ledger());
     store.enqueue_all((0..100).map(|n| NewEvent::raw("t", n.to_string())).collect()).await.unwrap();
     let mut handled = 0;
     let mut vain = 0;

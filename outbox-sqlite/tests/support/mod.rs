@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "every test binary uses a part of it")]
 
 pub(crate) mod other_writer;
+pub(crate) mod subscribed;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
